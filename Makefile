@@ -1,0 +1,38 @@
+# Two commands do everything on a new machine: `make demo` and `make test`. Each sets up what it needs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+MODEL  ?=
+
+.PHONY: help setup dev demo test lint types unit wheel clean
+
+help:           ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+
+setup:          ## a virtual environment with the package and nothing else
+	@$(PYTHON) tools/bootstrap.py
+
+dev:            ## the same with every extra and the development tools
+	@$(PYTHON) tools/bootstrap.py --dev
+
+demo: setup     ## embed two sentences with the model folder in MODEL=
+	@$(BIN)/elmore embed $(if $(MODEL),--model "$(MODEL)") "I opened a bank account ." "We sat on the river bank ."
+
+test: lint types unit  ## lint, type-check, run every test
+
+lint: dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: dev
+	$(BIN)/mypy
+
+unit: dev
+	$(BIN)/python -m pytest -n 2
+
+wheel: dev      ## build dist/*.whl
+	$(BIN)/python -m build --wheel
+
+clean:          ## remove the environment and every cache
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,28 @@
+"""ELMo, and more: one vector per word in its sentence, from a bidirectional language model.
+
+The names below are imported when they are first used, so that `import elmore` needs no torch.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elmore.embed import Elmo
+    from elmore.model import BiLM, ElmoLayer, ScalarMix
+
+__version__ = version("elmore")
+__all__ = ["BiLM", "Elmo", "ElmoLayer", "ScalarMix", "__version__"]
+
+_HOMES = {
+    "Elmo": "elmore.embed",
+    "BiLM": "elmore.model",
+    "ElmoLayer": "elmore.model",
+    "ScalarMix": "elmore.model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'elmore' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,64 @@
+"""`elmore convert`: from one model format to another."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from elmore.errors import ConfigError
+
+
+def convert(
+    source: str,
+    weights: Path | None = None,
+    /,
+    *,
+    out: Annotated[Path, Parameter(alias="-o")],
+    to: Literal["elmore", "bilm-tf"] = "elmore",
+    softmax: Path | None = None,
+    vocab: Path | None = None,
+    tokenizer: str | None = None,
+    dtype: Literal["float32", "float16"] = "float32",
+) -> None:
+    """Convert a model: published files to a folder of ours, or a folder of ours to published files.
+
+    Parameters
+    ----------
+    source
+        A model folder, or an options.json, which needs its weights after it.
+    weights
+        The HDF5 of weights that belongs to an options.json.
+    out
+        The folder to make.
+    to
+        elmore (config.json, model.safetensors) or bilm-tf (options.json, HDF5).
+    softmax
+        The HDF5 of the softmax, beside an options.json.
+    vocab
+        The vocabulary of the softmax or of the word table, a word a line.
+    tokenizer
+        How the model's text was tokenized: whitespace or english.
+    dtype
+        What a folder of ours stores its weights in.
+    """
+    from dataclasses import replace
+
+    from elmore.formats import read_bilm_tf, read_pretrained, write_bilm_tf, write_native
+    from elmore.text import tokenizer_by_name
+
+    if weights is not None:
+        model = read_bilm_tf(Path(source), weights, softmax=softmax, vocab=vocab)
+    elif Path(source).is_file():
+        raise ConfigError(f"{source} is a file; give its weights too, or the folder of both")
+    elif softmax is not None:
+        raise ConfigError("--softmax goes with an options.json and its weights, not with a folder")
+    else:
+        model = read_pretrained(source, vocab)
+    if tokenizer is not None:
+        model = replace(model, tokenizer=tokenizer_by_name(tokenizer).name)
+    if to == "elmore":
+        write_native(model, out, dtype)
+    elif dtype != "float32":
+        raise ConfigError("--dtype float16 is for a folder of ours; bilm-tf stores float32")
+    else:
+        write_bilm_tf(model, out)

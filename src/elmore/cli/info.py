@@ -1,0 +1,56 @@
+"""`elmore info`: what a model folder holds."""
+
+import json
+import sys
+from typing import Any
+
+from elmore.cli.terminal import print_facts
+
+
+def info(model: str = "en") -> None:
+    """Say what a model is: a table on a terminal, JSON in a pipe.
+
+    Parameters
+    ----------
+    model
+        A model folder, the name of a bundled model, or hf://owner/name.
+    """
+    from elmore.formats import Pretrained, read_pretrained
+    from elmore.model import CharCnnConfig
+
+    def facts_of(found: Pretrained) -> dict[str, Any]:
+        config = found.bilm.config
+        encoder, lstm = config.token_encoder, config.lstm
+        facts: dict[str, Any] = {
+            "parameters": sum(p.numel() for p in found.bilm.parameters()),
+            "dim": config.dim,
+            "layers": lstm.n_layers + 1,
+        }
+        if isinstance(encoder, CharCnnConfig):
+            facts |= {
+                "tokens": "characters",
+                "character dim": encoder.char_dim,
+                "filters (width, number)": [list(pair) for pair in encoder.filters],
+                "highway layers": encoder.n_highway,
+                "activation": encoder.activation,
+                "characters a word": encoder.max_characters,
+            }
+        else:
+            facts |= {"tokens": "words", "words": encoder.n_words}
+        return facts | {
+            "LSTM cell dim": lstm.cell_dim,
+            "LSTM projection dim": lstm.projection_dim,
+            "cell clip": lstm.cell_clip,
+            "projection clip": lstm.projection_clip,
+            "skip connections": lstm.skip_connections,
+            "softmax words": config.n_softmax_words,
+            "vocabulary": None if found.vocab is None else len(found.vocab),
+            "tokenizer": found.tokenizer,
+            "training": dict(found.training),
+        }
+
+    facts = {"model": model, **facts_of(read_pretrained(model))}
+    if sys.stdout.isatty():
+        print_facts(facts)
+    else:
+        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")

@@ -1,0 +1,52 @@
+"""`elmore`: finds the verb, runs it, and turns every foreseen error into a sentence and exit 2."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError
+
+from elmore.errors import ElmoreError
+
+app = App(
+    name="elmore",
+    help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
+    version="elmore.__version__",
+    help_format="plaintext",
+)
+for verb, summary in {
+    "embed": "Give one vector per word of texts, files or standard input.",
+    "info": "Say what a model is.",
+    "convert": "Convert a model from or to the published format.",
+}.items():
+    app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C."""
+    try:
+        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except (ElmoreError, CycloptsError) as error:
+        return _say(str(error))
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; do not let Python complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _say(f"{where}{error.strerror or error}")
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)  # noqa: T201
+        return 130
+    return 0
+
+
+def _say(message: str) -> int:
+    print(f"elmore: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    return 2

@@ -1,0 +1,265 @@
+"""Sentences in, arrays out: `Elmo`, the face of the network for everyone who wants vectors."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from elmore.embed.pooling import Layers, Pooling, check_layers, pool, select_layers
+from elmore.embed.reader import CachedWords, CarriedState, Reader
+from elmore.embed.results import (
+    DType,
+    Output,
+    Scores,
+    TokenIds,
+    TokenVectors,
+    check_word,
+    converter,
+)
+from elmore.embed.texts import Texts, tokenize, with_marks
+from elmore.errors import ConfigError
+from elmore.formats import Pretrained, read_pretrained, read_word_vectors, write_native
+from elmore.model import BiLM, BiLMConfig, ScalarMix
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Tokenizer, tokenizer_by_name
+
+
+class Elmo:
+    """A pretrained biLM that turns text into vectors: deterministic, in any batch, in any order.
+
+    `mix` is the mean of the layers to begin with; assign another `ScalarMix`, such as one that a
+    task has learned, and `layers="mix"` uses it.
+    """
+
+    def __init__(
+        self,
+        model: Pretrained,
+        *,
+        tokenizer: str | Tokenizer | None = None,
+        cached: CachedWords | None = None,
+        max_batch_tokens: int = 4096,
+        device: str | torch.device = "cpu",
+    ) -> None:
+        model.bilm.requires_grad_(False).to(device)
+        self.model = model
+        if tokenizer is None or isinstance(tokenizer, str):
+            tokenizer = tokenizer_by_name(tokenizer or model.tokenizer)
+        self.tokenizer = tokenizer
+        self.reader = Reader(model, max_batch_tokens, cached)
+        self.mix = ScalarMix(self.n_layers, trainable=False).to(device).eval()
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str | Path,
+        *,
+        tokenizer: str | Tokenizer | None = None,
+        vocab: str | Path | None = None,
+        word_vectors: str | Path | None = None,
+        max_batch_tokens: int = 4096,
+        device: str | torch.device = "cpu",
+    ) -> "Elmo":
+        """Load a model: a bundled name, a folder of ours or a published one, or `hf://owner/name`.
+
+        `tokenizer` is for raw strings, instead of the model's own. `vocab` names the vocabulary of
+        a published model whose folder has none. `word_vectors` is an HDF5 of cached token vectors,
+        a row for each word of the vocabulary; other words are read by their letters.
+        `max_batch_tokens` bounds how much is read at once, and so the memory.
+        """
+        model = read_pretrained(name_or_path, Path(vocab) if vocab else None)
+        cached = None
+        if word_vectors is not None:
+            if model.vocab is None:
+                raise ConfigError(
+                    f"{word_vectors} has a row for each word of a vocabulary, and {name_or_path} "
+                    "has none; name it with vocab="
+                )
+            dim = model.bilm.config.lstm.projection_dim
+            rows = read_word_vectors(Path(word_vectors), model.vocab, dim)
+            cached = CachedWords(model.vocab, torch.from_numpy(rows).to(device))
+        return cls(
+            model,
+            tokenizer=tokenizer,
+            cached=cached,
+            max_batch_tokens=max_batch_tokens,
+            device=device,
+        )
+
+    def save_pretrained(self, folder: str | Path, *, dtype: DType = "float32") -> None:
+        """Write the model as a folder of ours, complete in itself; `dtype` is of the weights."""
+        check_word("dtype", dtype, DType)
+        write_native(self.model, Path(folder), dtype)
+
+    @property
+    def bilm(self) -> BiLM:
+        """The network, frozen; give it to an `ElmoLayer` to train a task on it."""
+        return self.model.bilm
+
+    @property
+    def config(self) -> BiLMConfig:
+        """The shape of the network."""
+        return self.model.bilm.config
+
+    @property
+    def dim(self) -> int:
+        """Numbers in a token's vector."""
+        return self.config.dim
+
+    @property
+    def n_layers(self) -> int:
+        """Layers of vectors: the token layer and each LSTM layer."""
+        return self.config.lstm.n_layers + 1
+
+    def encode_tokens(
+        self,
+        texts: Texts,
+        *,
+        layers: Layers = "mix",
+        keep_sentence_marks: bool = False,
+        output: Output = "numpy",
+        dtype: DType = "float32",
+    ) -> list[TokenVectors]:
+        """Return one vector per word of each text.
+
+        `layers` is "mix" (their weighted mean), "all", "top", or a number from 0, the context-free
+        layer, upwards.
+        """
+        return self._encode_tokens(
+            texts,
+            carried=None,
+            layers=layers,
+            keep_sentence_marks=keep_sentence_marks,
+            output=output,
+            dtype=dtype,
+        )
+
+    def encode(
+        self,
+        texts: Texts,
+        *,
+        pooling: Pooling = "mean",
+        layers: Layers = "mix",
+        output: Output = "numpy",
+        dtype: DType = "float32",
+    ) -> Any:
+        """Return one vector per text, (texts, D) or, for layers="all", (texts, L + 1, D).
+
+        Only the text's own words are pooled: no padding, no sentence marks. A text without words
+        gets zeros.
+        """
+        check_word("pooling", pooling, Pooling)
+        check_layers(layers, self.n_layers)
+        convert = converter(output, dtype)
+        tokenized = tokenize(texts, self.tokenizer)
+        shape = (self.n_layers, self.dim) if layers == "all" else (self.dim,)
+        pooled = torch.zeros(len(tokenized), *shape, device=self.reader.device)
+        for i, everything in self.reader.read([text.tokens for text in tokenized]):
+            pooled[i] = pool(select_layers(everything[:, 1:-1], layers, self.mix), pooling)
+        return convert(pooled)
+
+    def scores(self, texts: Texts) -> list[Scores]:
+        """Return the log-probability of each word by the full softmax, in both directions."""
+        softmax, vocab = self.bilm.softmax, self.model.vocab
+        if softmax is None or vocab is None:
+            raise ConfigError(
+                "this model came without its softmax, so it cannot score words; "
+                "put the published softmax HDF5 and vocabulary into its folder"
+            )
+        tokenized = tokenize(texts, self.tokenizer)
+        found: dict[int, Scores] = {}
+        n_rows = max(1, 2**24 // len(vocab))  # 64 MB of logits at a time
+        for i, everything in self.reader.read([text.tokens for text in tokenized]):
+            tokens = tokenized[i].tokens
+            words = torch.from_numpy(vocab.encode(tokens)).to(everything.device)
+            # The state before a word, from the left; the state after it, from the right.
+            forward, backward = everything[-1].chunk(2, dim=1)
+            by_direction = [
+                torch.cat(
+                    [
+                        softmax(states[start : start + n_rows], words[start : start + n_rows])
+                        for start in range(0, len(words), n_rows)
+                    ]
+                    or [everything.new_zeros(0)]
+                ).numpy(force=True)
+                for states in (forward[:-2], backward[2:])
+            ]
+            known = np.array([word in vocab for word in tokens], dtype=bool)
+            found[i] = Scores(tokens, by_direction[0], by_direction[1], known)
+        return [found[i] for i in range(len(tokenized))]
+
+    def session(self) -> "Session":
+        """Return a session, which carries the LSTM state from one batch into the next."""
+        return Session(self)
+
+    def word_vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the context-free vectors of words, (words, D / 2): half of layer 0."""
+        return self.reader.token_vectors(list(words)).numpy(force=True)
+
+    def ids(self, texts: Texts) -> TokenIds:
+        """Return texts as the padded batch of ids that `ElmoLayer` and `BiLM` read."""
+        marked = [
+            [BEGIN_SENTENCE, *text.tokens, END_SENTENCE] for text in tokenize(texts, self.tokenizer)
+        ]
+        rows = [torch.from_numpy(self.reader.encoder.encode(words)) for words in marked]
+        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+        lengths = torch.tensor([len(row) for row in rows])
+        mask = torch.arange(ids.shape[1]) < lengths[:, None]
+        return TokenIds(ids.to(self.reader.device), mask.to(self.reader.device))
+
+    def _encode_tokens(
+        self,
+        texts: Texts,
+        *,
+        carried: CarriedState | None,
+        layers: Layers,
+        keep_sentence_marks: bool,
+        output: Output,
+        dtype: DType,
+    ) -> list[TokenVectors]:
+        check_layers(layers, self.n_layers)
+        convert = converter(output, dtype)
+        tokenized = tokenize(texts, self.tokenizer)
+        found: dict[int, TokenVectors] = {}
+        for i, everything in self.reader.read([text.tokens for text in tokenized], carried):
+            text = with_marks(tokenized[i]) if keep_sentence_marks else tokenized[i]
+            wanted = everything if keep_sentence_marks else everything[:, 1:-1]
+            vectors = convert(select_layers(wanted, layers, self.mix))
+            found[i] = TokenVectors(text.tokens, vectors, text.spans)
+        return [found[i] for i in range(len(tokenized))]
+
+
+class Session:
+    """Reads running text: row i of a batch goes on where row i of the batch before ended.
+
+    The vectors depend on all that the session has read, as in bilm-tf and AllenNLP. Rows beyond a
+    smaller batch keep their state; rows beyond all earlier batches start from zero.
+    """
+
+    def __init__(self, elmo: Elmo) -> None:
+        self._elmo = elmo
+        self._carried = CarriedState()
+
+    def encode_tokens(
+        self,
+        texts: Texts,
+        *,
+        layers: Layers = "mix",
+        keep_sentence_marks: bool = False,
+        output: Output = "numpy",
+        dtype: DType = "float32",
+    ) -> list[TokenVectors]:
+        """Do as `Elmo.encode_tokens`, from the state that the batch before has left."""
+        return self._elmo._encode_tokens(
+            texts,
+            carried=self._carried,
+            layers=layers,
+            keep_sentence_marks=keep_sentence_marks,
+            output=output,
+            dtype=dtype,
+        )
+
+    def reset(self) -> None:
+        """Forget everything that was read."""
+        self._carried = CarriedState()

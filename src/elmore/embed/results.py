@@ -1,0 +1,69 @@
+"""What `Elmo` gives back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from elmore.errors import ConfigError
+
+Output = Literal["numpy", "torch"]
+DType = Literal["float32", "float16"]
+
+
+@dataclass(frozen=True)
+class TokenVectors:
+    """The vectors of one text."""
+
+    tokens: tuple[str, ...]
+    """The T words, and the sentence marks where they were kept."""
+    vectors: Any
+    """(T, D), or (L + 1, T, D) for layers="all": a numpy array or, on request, a tensor."""
+    spans: tuple[tuple[int, int], ...] | None
+    """Where each token stands in the raw text; None where tokens were given. Marks are empty."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How probable the model finds the words of one text, in natural logarithms."""
+
+    tokens: tuple[str, ...]
+    """The T words."""
+    forward: npt.NDArray[np.float32]
+    """(T,) log p(word | the words before it)."""
+    backward: npt.NDArray[np.float32]
+    """(T,) log p(word | the words after it)."""
+    known: npt.NDArray[np.bool_]
+    """(T,) whether the softmax has the word; another one is scored as <UNK>."""
+
+
+@dataclass(frozen=True)
+class TokenIds:
+    """A batch of texts as `ElmoLayer` reads it, sentence marks included."""
+
+    ids: Tensor
+    """(B, T + 2, C) characters, or (B, T + 2) words for a model with a word table."""
+    mask: Tensor
+    """(B, T + 2), true at real tokens."""
+
+
+def check_word(name: str, value: str, words: Any) -> None:
+    """Refuse a word that is not among those of a Literal type."""
+    if value not in get_args(words):
+        raise ConfigError(f"{name} is {value!r}; expected one of {', '.join(get_args(words))}")
+
+
+def converter(output: Output, dtype: DType) -> Callable[[Tensor], Any]:
+    """Return what makes a tensor into the array that was asked for, in memory of its own."""
+    check_word("output", output, Output)
+    check_word("dtype", dtype, DType)
+
+    def convert(vectors: Tensor) -> Any:
+        own = vectors.to(getattr(torch, dtype), copy=True)
+        return own if output == "torch" else own.numpy(force=True)
+
+    return convert

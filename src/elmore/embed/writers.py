@@ -1,0 +1,167 @@
+"""Vectors in, a file out, text by text: .jsonl, .npz, .h5 (as AllenNLP lays it out) or .parquet.
+
+A file is written beside its place and renamed at the end, so that a name never holds half a file.
+"""
+
+import json
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import h5py
+import numpy as np
+
+from elmore.embed.results import DType, TokenVectors
+from elmore.errors import ConfigError, MissingExtraError
+
+
+class VectorWriter(ABC):
+    """Takes the texts in order, numbered from 0."""
+
+    @abstractmethod
+    def write(self, number: int, text: TokenVectors) -> None:
+        """Write one text."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Write what stands at the end of the file, and close it."""
+
+
+class JsonLinesWriter(VectorWriter):
+    """One JSON object a line: `text` (its number), `tokens` and `vectors`."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, number: int, text: TokenVectors) -> None:
+        """Write one line."""
+        record = {"text": number, "tokens": text.tokens, "vectors": text.vectors.tolist()}
+        self._file.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class NpzWriter(VectorWriter):
+    """numpy's archive: for text i the arrays `i`, its vectors, and `i.tokens`."""
+
+    def __init__(self, path: Path) -> None:
+        self._archive = zipfile.ZipFile(path, "w")
+
+    def write(self, number: int, text: TokenVectors) -> None:
+        """Write the two arrays of one text."""
+        arrays = {f"{number}": text.vectors, f"{number}.tokens": np.array(text.tokens, dtype=str)}
+        for name, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{name}.npy")  # no clock: the same vectors, the same bytes
+            with self._archive.open(entry, "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+    def close(self) -> None:
+        """Write the archive's directory."""
+        self._archive.close()
+
+
+class Hdf5Writer(VectorWriter):
+    """AllenNLP's layout: the number of the text as the key, and `sentence_to_index` as JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = h5py.File(path, "w")
+        self._numbers: dict[str, str] = {}
+
+    def write(self, number: int, text: TokenVectors) -> None:
+        """Write the vectors of one text."""
+        self._file.create_dataset(str(number), data=text.vectors)
+        self._numbers[" ".join(text.tokens)] = str(number)
+
+    def close(self) -> None:
+        """Write which sentence has which number."""
+        index = np.array([json.dumps(self._numbers)], dtype=h5py.string_dtype())
+        self._file.create_dataset("sentence_to_index", data=index)
+        self._file.close()
+
+
+class ParquetWriter(VectorWriter):
+    """One row a token: `text`, `position`, `token` and `vector`, or `layer_0`, `layer_1`, …"""
+
+    _rows_at_once = 16_384
+
+    def __init__(self, path: Path, n_layers: int, dim: int, dtype: DType) -> None:
+        try:
+            import pyarrow as pa  # noqa: PLC0415  an extra
+            import pyarrow.parquet as pq  # noqa: PLC0415
+        except ModuleNotFoundError:
+            raise MissingExtraError("a .parquet file", "parquet") from None
+        self._pa, self._dim = pa, dim
+        names = ["vector"] if n_layers == 1 else [f"layer_{j}" for j in range(n_layers)]
+        number = pa.float32() if dtype == "float32" else pa.float16()
+        self._schema = pa.schema(
+            [("text", pa.int64()), ("position", pa.int32()), ("token", pa.string())]
+            + [(name, pa.list_(number, dim)) for name in names]
+        )
+        self._parquet = pq.ParquetWriter(path, self._schema)
+        self._waiting: list[Any] = []
+
+    def write(self, number: int, text: TokenVectors) -> None:
+        """Write the rows of one text."""
+        n_tokens = len(text.tokens)
+        layers = text.vectors if text.vectors.ndim == 3 else text.vectors[None]
+        columns: list[Any] = [[number] * n_tokens, list(range(n_tokens)), list(text.tokens)]
+        for layer in layers:
+            flat = self._pa.array(np.ascontiguousarray(layer).reshape(-1))
+            columns.append(self._pa.FixedSizeListArray.from_arrays(flat, self._dim))
+        self._waiting.append(self._pa.table(columns, schema=self._schema))
+        if sum(table.num_rows for table in self._waiting) >= self._rows_at_once:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._parquet.write_table(self._pa.concat_tables(self._waiting).combine_chunks())
+        self._waiting = []
+
+    def close(self) -> None:
+        """Write the last rows and the footer."""
+        try:
+            self._flush()
+        finally:
+            self._parquet.close()
+
+
+SUFFIXES = (".jsonl", ".npz", ".h5", ".hdf5", ".parquet")
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a file whose name says no format that can be written."""
+    if path.suffix not in SUFFIXES:
+        raise ConfigError(
+            f"{path} ends in {path.suffix or 'nothing'!r}; expected one of {', '.join(SUFFIXES)}"
+        )
+
+
+@contextmanager
+def open_writer(path: Path, n_layers: int, dim: int, dtype: DType) -> Iterator[VectorWriter]:
+    """Open the writer that the file's name asks for; each text has `n_layers` layers of `dim`."""
+    check_suffix(path)
+    beside = path.with_name(f"{path.name}.part")
+    writer: VectorWriter | None = None
+    try:
+        if path.suffix == ".jsonl":
+            writer = JsonLinesWriter(beside.open("wb"))
+        elif path.suffix == ".npz":
+            writer = NpzWriter(beside)
+        elif path.suffix == ".parquet":
+            writer = ParquetWriter(beside, n_layers, dim, dtype)
+        else:
+            writer = Hdf5Writer(beside)
+        yield writer
+        writer.close()
+        beside.replace(path)
+    except BaseException:
+        if writer is not None:
+            with suppress(Exception):  # the first error is the one to tell
+                writer.close()
+        beside.unlink(missing_ok=True)
+        raise

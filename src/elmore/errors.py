@@ -1,0 +1,24 @@
+"""What can go wrong for a user. Each message says what was got, what was expected, what to do."""
+
+
+class ElmoreError(Exception):
+    """Any error that the caller can mend. The command line prints it alone and exits with 2."""
+
+
+class ConfigError(ElmoreError):
+    """A setting has a value that it cannot have."""
+
+
+class FormatError(ElmoreError):
+    """A file is not what its name or its neighbours say it is."""
+
+
+class DataError(ElmoreError):
+    """A text, a token or a tensor cannot be used as given."""
+
+
+class MissingExtraError(ElmoreError):
+    """An optional library is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra: pip install 'elmore[{extra}]'")

@@ -1,0 +1,25 @@
+"""Files to models and back: our own folder, and what bilm-tf and AllenNLP published."""
+
+from elmore.formats.bilm_tf import (
+    read_bilm_tf,
+    read_bilm_tf_folder,
+    read_word_vectors,
+    write_bilm_tf,
+    write_word_vectors,
+)
+from elmore.formats.native import read_native, write_native
+from elmore.formats.pretrained import Pretrained
+from elmore.formats.resolve import bundled_models, read_pretrained
+
+__all__ = [
+    "Pretrained",
+    "bundled_models",
+    "read_bilm_tf",
+    "read_bilm_tf_folder",
+    "read_native",
+    "read_pretrained",
+    "read_word_vectors",
+    "write_bilm_tf",
+    "write_native",
+    "write_word_vectors",
+]

@@ -1,0 +1,124 @@
+"""A biLM with all that its use needs, and the strictness that every format shares."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from elmore.errors import ConfigError, FormatError
+from elmore.model import BiLM, BiLMConfig, CharCnnConfig
+from elmore.text import CharEncoder, Vocab
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """What a model folder holds, whatever its format."""
+
+    bilm: BiLM
+    """The network with its weights."""
+    tokenizer: str
+    """The name of the tokenizer for raw text."""
+    vocab: Vocab | None = None
+    """The words of the softmax or of the word table."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Where the weights came from: whatever the trainer wrote down."""
+
+    @property
+    def encoder(self) -> CharEncoder | Vocab:
+        """What turns words into the biLM's ids."""
+        token_encoder = self.bilm.config.token_encoder
+        if isinstance(token_encoder, CharCnnConfig):
+            return CharEncoder(token_encoder.max_characters)
+        assert self.vocab is not None  # held by check_vocab
+        return self.vocab
+
+
+def check_vocab(config: BiLMConfig, vocab: Vocab | None, where: Path) -> None:
+    """Refuse a vocabulary that is missing or of another length than the rows it names."""
+    rows = {"softmax": config.n_softmax_words}
+    if not isinstance(config.token_encoder, CharCnnConfig):
+        rows["word table"] = config.token_encoder.n_words
+    for part, n_rows in rows.items():
+        if n_rows is not None and vocab is None:
+            raise FormatError(
+                f"{where} has a {part} of {n_rows} words but no vocabulary; put its vocab.txt there"
+            )
+        if n_rows is not None and vocab is not None and len(vocab) != n_rows:
+            raise FormatError(
+                f"{where} has a {part} of {n_rows} words but a vocabulary of {len(vocab)}; "
+                "they must be of one training run"
+            )
+
+
+def check_arrays(found: Mapping[str, Shape], expected: Mapping[str, Shape], where: Path) -> None:
+    """Refuse arrays that are missing, unexpected or of another shape, naming them."""
+    missing = sorted(expected.keys() - found.keys())
+    unexpected = sorted(found.keys() - expected.keys())
+    if missing or unexpected:
+        problems = [f"lacks {_some(missing)}"] * bool(missing)
+        problems += [f"has unexpected {_some(unexpected)}"] * bool(unexpected)
+        raise FormatError(
+            f"{where} {' and '.join(problems)}; check that it belongs to this configuration"
+        )
+    for name, shape in expected.items():
+        if found[name] != shape:
+            raise FormatError(
+                f"{where}: {name} has shape {found[name]}, expected {shape}; "
+                "check that it belongs to this configuration"
+            )
+
+
+def build_bilm(config: BiLMConfig, tensors: Mapping[str, Tensor], where: Path) -> BiLM:
+    """Make the network around its weights, strictly; nothing is drawn at random on the way."""
+    with torch.device("meta"):
+        bilm = BiLM(config)
+    expected = {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()}
+    check_arrays({name: tuple(tensor.shape) for name, tensor in tensors.items()}, expected, where)
+    bilm.load_state_dict({k: v.to(torch.float32) for k, v in tensors.items()}, assign=True)
+    return bilm.eval()
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object."""
+    try:
+        content = json.loads(path.read_bytes().decode("utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FormatError(f"{path} is not JSON ({error}); expected a JSON object") from None
+    if not isinstance(content, dict):
+        raise FormatError(f"{path} holds a JSON {type(content).__name__}; expected an object")
+    return content
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON object for people and machines."""
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Give a folder beside `folder` to write into, and rename it at the end: all or nothing."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder} exists already and is not empty; choose another name")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent))
+    try:
+        yield beside
+        beside.chmod(0o755)  # mkdtemp makes it private
+        beside.rename(folder)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:4])
+    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"

@@ -1,0 +1,61 @@
+"""What a user calls a model in, the folder and then the model out.
+
+A model is a folder on disk, the name of one that came with the package, or `hf://owner/name`.
+Nothing is fetched unless the name says so.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+
+from elmore.errors import FormatError
+from elmore.formats.bilm_tf import read_bilm_tf_folder
+from elmore.formats.native import CONFIG, read_native
+from elmore.formats.pretrained import Pretrained
+
+_HUB = "hf://"
+
+
+def bundled_models() -> dict[str, Path]:
+    """Return the models that came with the package, by name."""
+    home = Path(str(files("elmore"))) / "models"
+    return {path.parent.name: path.parent for path in sorted(home.glob(f"*/{CONFIG}"))}
+
+
+def read_pretrained(name_or_path: str | Path, vocab: Path | None = None) -> Pretrained:
+    """Read a model in any format; `vocab` is for published folders that have no vocabulary."""
+    folder = _folder(name_or_path)
+    if (folder / CONFIG).exists():
+        if vocab is not None:
+            raise FormatError(f"{folder} has its own vocabulary; {vocab} cannot replace it")
+        return read_native(folder)
+    return read_bilm_tf_folder(folder, vocab)
+
+
+def _folder(name_or_path: str | Path) -> Path:
+    name = str(name_or_path)
+    if name.startswith(_HUB):
+        return _from_hub(name.removeprefix(_HUB))
+    path = Path(name)
+    if path.is_dir():
+        return path
+    bundled = bundled_models()
+    if name in bundled:
+        return bundled[name]
+    if path.is_file():
+        raise FormatError(f"{path} is a file; give the folder that holds it")
+    raise FormatError(
+        f"there is no folder {name!r}, and no model of that name comes with elmore "
+        f"(bundled: {', '.join(bundled) or 'none yet'}); give a model folder, or hf://owner/name"
+    )
+
+
+def _from_hub(repository: str) -> Path:
+    from huggingface_hub import snapshot_download  # noqa: PLC0415  0.3 s, only if used
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError  # noqa: PLC0415
+
+    patterns = ["*.json", "*.safetensors", "*.txt", "*.hdf5", "*.h5"]
+    try:
+        return Path(snapshot_download(repository, allow_patterns=patterns))
+    except (HfHubHTTPError, HFValidationError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise FormatError(f"hf://{repository} cannot be fetched: {reason}") from None

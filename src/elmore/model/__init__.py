@@ -1,0 +1,22 @@
+"""Ids to token vectors to layers to mix: the network. Tensors only, no strings and no files."""
+
+from elmore.model.bilm import BiLM, BiLMOutput, BiLMState
+from elmore.model.config import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
+from elmore.model.lstm import LstmState
+from elmore.model.mix import Norm, ScalarMix
+
+__all__ = [
+    "BiLM",
+    "BiLMConfig",
+    "BiLMOutput",
+    "BiLMState",
+    "CharCnnConfig",
+    "ElmoLayer",
+    "ElmoLayerOutput",
+    "LstmConfig",
+    "LstmState",
+    "Norm",
+    "ScalarMix",
+    "WordTableConfig",
+]

@@ -1,0 +1,135 @@
+"""Token ids in, every layer of the bidirectional language model out.
+
+Two LSTM stacks read the same token vectors, one from the left and one from the right. They share
+the token encoder and the softmax and never see each other's states.
+
+Shapes: B sentences, T tokens (sentence marks included), C characters, L layers, p projection_dim,
+D = 2p. `mask` (B, T) is true at real tokens; padding stands at the end of a row.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from elmore.errors import DataError
+from elmore.model.char_cnn import CharCnn
+from elmore.model.config import BiLMConfig, CharCnnConfig, WordTableConfig
+from elmore.model.lstm import LstmStack, LstmState
+from elmore.model.softmax import Softmax
+
+
+@dataclass(frozen=True)
+class BiLMState:
+    """What both directions remember, to be carried from one batch into the next."""
+
+    forward: LstmState
+    """Of the direction that reads from the left, after each sentence's last token."""
+    backward: LstmState
+    """Of the direction that reads from the right, after each sentence's first token."""
+
+
+@dataclass(frozen=True)
+class BiLMOutput:
+    """All that the network says of a batch."""
+
+    layers: Tensor
+    """(L + 1, B, T, D). Layer 0 is the token vector twice, layer l is [forward; backward]."""
+    mask: Tensor
+    """(B, T), true at real tokens; the layers are zero elsewhere."""
+    state: BiLMState
+    """What to carry into the next batch, where that is wanted."""
+
+
+class WordTable(nn.Module):
+    """Word numbers (...,) -> (..., p) vectors: the token encoder of models with no characters."""
+
+    def __init__(self, config: WordTableConfig, projection_dim: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(config.n_words, projection_dim)
+
+    def forward(self, word_ids: Tensor) -> Tensor:
+        """Look the words up."""
+        vectors: Tensor = self.embedding(word_ids)
+        return vectors
+
+
+class BiLM(nn.Module):
+    """The bidirectional language model."""
+
+    def __init__(self, config: BiLMConfig) -> None:
+        super().__init__()
+        self.config = config
+        p = config.lstm.projection_dim
+        self.token_encoder = (
+            CharCnn(config.token_encoder, p)
+            if isinstance(config.token_encoder, CharCnnConfig)
+            else WordTable(config.token_encoder, p)
+        )
+        self.forward_lstm = LstmStack(config.lstm)
+        self.backward_lstm = LstmStack(config.lstm)
+        self.softmax = (
+            None if config.n_softmax_words is None else Softmax(config.n_softmax_words, p)
+        )
+
+    def forward(
+        self, token_ids: Tensor, mask: Tensor | None = None, state: BiLMState | None = None
+    ) -> BiLMOutput:
+        """Read a batch of sentences.
+
+        `token_ids` is (B, T, C) characters, or (B, T) words for a model with a word table. Rows of
+        characters that are all 0 are padding; a batch of words needs its mask, as 0 is a word.
+        """
+        if mask is None:
+            if token_ids.dim() != 3:
+                raise DataError("a batch of word ids needs its mask, because 0 is a word too")
+            mask = (token_ids > 0).any(dim=2)
+        return self.contextualize(self.token_encoder(token_ids), mask, state)
+
+    def contextualize(
+        self,
+        token_vectors: Tensor,
+        mask: Tensor,
+        state: BiLMState | None = None,
+        *,
+        max_steps: int | None = None,
+    ) -> BiLMOutput:
+        """Read a batch whose tokens are vectors (B, T, p) already.
+
+        With `max_steps`, a long batch is read in pieces of so many tokens, each direction carrying
+        its state from piece to piece: the same layers, with the working memory of one piece.
+        """
+        lengths = mask.sum(dim=1)
+        if not torch.equal(mask, _prefix_mask(lengths, mask.shape[1])):
+            raise DataError("the mask has padding before a token; padding must end each row")
+        start = (state.forward, state.backward) if state else (None, None)
+        forward, forward_state = self.forward_lstm.read(token_vectors, mask, start[0], max_steps)
+        reverse = _reversal(lengths, mask.shape[1])
+        backward, backward_state = self.backward_lstm.read(
+            _take_tokens(token_vectors, reverse), mask, start[1], max_steps
+        )
+        backward = _take_tokens(backward, reverse)
+        layers = torch.cat(
+            [
+                torch.cat([token_vectors[None], forward]),
+                torch.cat([token_vectors[None], backward]),
+            ],
+            dim=3,
+        )
+        layers.masked_fill_(~mask[None, :, :, None], 0.0)
+        return BiLMOutput(layers, mask, BiLMState(forward_state, backward_state))
+
+
+def _reversal(lengths: Tensor, width: int) -> Tensor:
+    """Return the places (B, T) that turn each sentence round, by its true length."""
+    places = torch.arange(width, device=lengths.device).expand(len(lengths), width)
+    return torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
+
+
+def _take_tokens(vectors: Tensor, places: Tensor) -> Tensor:
+    """Return the vectors (..., B, T, p) with the tokens in the order of `places` (B, T)."""
+    return vectors.gather(-2, places[:, :, None].expand_as(vectors))
+
+
+def _prefix_mask(lengths: Tensor, width: int) -> Tensor:
+    return torch.arange(width, device=lengths.device) < lengths[:, None]

@@ -1,0 +1,82 @@
+"""Character ids in, one vector per word out: the context-free layer of ELMo.
+
+Shapes: N words, C characters, d char_dim, F all filters, p projection_dim.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from elmore.model.config import CharCnnConfig
+
+
+class Highway(nn.Module):
+    """One highway layer, (N, F) -> (N, F)."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(
+            dim, dim
+        )  # "carry" in published files, though it is the transform gate
+        self.transform = nn.Linear(dim, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Mix each number with its transformation."""
+        g = torch.sigmoid(self.gate(x))
+        # relu, even where the convolutions have tanh
+        return g * F.relu(self.transform(x)) + (1 - g) * x
+
+
+class CharCnn(nn.Module):
+    """Spelled words, (N, C) ids -> (N, p) vectors."""
+
+    def __init__(self, config: CharCnnConfig, projection_dim: int) -> None:
+        super().__init__()
+        self.activation = config.activation
+        self.embedding = nn.Embedding(config.n_characters, config.char_dim, padding_idx=0)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(config.char_dim, number, width) for width, number in config.filters
+        )
+        self.highways = nn.ModuleList(Highway(config.n_filters) for _ in range(config.n_highway))
+        self.projection = (
+            nn.Linear(config.n_filters, projection_dim)
+            if config.n_filters != projection_dim
+            else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights as bilm-tf does."""
+        nn.init.uniform_(self.embedding.weight, -1.0, 1.0)
+        with torch.no_grad():
+            self.embedding.weight[0] = 0.0
+        for convolution in self.convolutions:
+            assert isinstance(convolution, nn.Conv1d)
+            if self.activation == "relu":
+                nn.init.uniform_(convolution.weight, -0.05, 0.05)
+            else:
+                fan_in = convolution.kernel_size[0] * convolution.in_channels
+                nn.init.normal_(convolution.weight, std=fan_in**-0.5)
+            assert convolution.bias is not None
+            nn.init.zeros_(convolution.bias)
+        linears = [module for module in self.modules() if isinstance(module, nn.Linear)]
+        for linear in linears:
+            nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
+            nn.init.zeros_(linear.bias)
+        for highway in self.highways:
+            assert isinstance(highway, Highway)
+            nn.init.constant_(highway.gate.bias, -2.0)
+
+    def forward(self, char_ids: Tensor) -> Tensor:
+        """Encode words; any leading dimensions will do, (..., C) -> (..., p)."""
+        words = char_ids.reshape(-1, char_ids.shape[-1])
+        characters = self.embedding(words).transpose(1, 2)  # (N, d, C)
+        # Padding characters are convolved like any other; the maximum comes before the activation.
+        features = [convolution(characters).amax(dim=2) for convolution in self.convolutions]
+        x = torch.cat(features, dim=1)  # (N, F)
+        x = F.relu(x) if self.activation == "relu" else torch.tanh(x)
+        for highway in self.highways:
+            x = highway(x)
+        if self.projection is not None:
+            x = self.projection(x)
+        return x.reshape(*char_ids.shape[:-1], x.shape[-1])

@@ -1,0 +1,119 @@
+"""The shape of a biLM, checked as soon as it is written down."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from elmore.errors import ConfigError
+
+Activation = Literal["relu", "tanh"]
+
+
+@dataclass(frozen=True)
+class CharCnnConfig:
+    """Words spelled in characters: embedding, convolutions, highways, projection."""
+
+    char_dim: int
+    """Numbers in a character's vector."""
+    filters: tuple[tuple[int, int], ...]
+    """The convolutions, each as (width in characters, number of filters)."""
+    n_highway: int
+    """Highway layers above the convolutions."""
+    activation: Activation
+    """What follows the max-pooling: "relu" or "tanh"."""
+    max_characters: int = 50
+    """Characters in a row, the two word marks included."""
+    n_characters: int = 262
+    """Rows of the character table; row 0 belongs to padding tokens."""
+
+    def __post_init__(self) -> None:
+        _at_least(1, char_dim=self.char_dim, n_characters=self.n_characters)
+        _at_least(0, n_highway=self.n_highway)
+        if not self.filters or any(len(pair) != 2 for pair in self.filters):
+            raise ConfigError(f"filters is {self.filters}; expected pairs of [width, number]")
+        for width, number in self.filters:
+            _at_least(1, **{"a filter's width": width, "a filter's number": number})
+        widest = max(width for width, _ in self.filters)
+        _at_least(widest, max_characters=self.max_characters)
+        if self.activation not in get_args(Activation):
+            raise ConfigError(
+                f"activation is {self.activation!r}; expected one of {get_args(Activation)}"
+            )
+
+    @property
+    def n_filters(self) -> int:
+        """Numbers in a word's vector before the projection."""
+        return sum(number for _, number in self.filters)
+
+
+@dataclass(frozen=True)
+class WordTableConfig:
+    """Words looked up in a table: models with no characters."""
+
+    n_words: int
+    """Rows of the table."""
+
+    def __post_init__(self) -> None:
+        _at_least(1, n_words=self.n_words)
+
+
+@dataclass(frozen=True)
+class LstmConfig:
+    """The LSTM stack of each direction."""
+
+    n_layers: int
+    """Layers in each direction."""
+    cell_dim: int
+    """Numbers in a cell's memory c."""
+    projection_dim: int
+    """Numbers in a cell's output h, and in a token's vector. Equal to cell_dim: no projection."""
+    cell_clip: float | None = 3.0
+    """Largest magnitude in c; None for no limit."""
+    projection_clip: float | None = 3.0
+    """Largest magnitude in a projected h; None for no limit."""
+    skip_connections: bool = True
+    """Whether the output of each layer but the first adds its input."""
+
+    def __post_init__(self) -> None:
+        _at_least(
+            1, n_layers=self.n_layers, cell_dim=self.cell_dim, projection_dim=self.projection_dim
+        )
+        if self.projection_dim > self.cell_dim:
+            raise ConfigError(
+                f"projection_dim is {self.projection_dim}, cell_dim {self.cell_dim}; "
+                "a projection cannot be wider than its cell"
+            )
+        for name in ("cell_clip", "projection_clip"):
+            clip = getattr(self, name)
+            if clip is not None and not (isinstance(clip, int | float) and clip > 0):
+                raise ConfigError(f"{name} is {clip!r}; expected a number above 0, or none")
+        if not isinstance(self.skip_connections, bool):
+            raise ConfigError(
+                f"skip_connections is {self.skip_connections!r}; expected true or false"
+            )
+
+
+@dataclass(frozen=True)
+class BiLMConfig:
+    """The whole network."""
+
+    token_encoder: CharCnnConfig | WordTableConfig
+    """How a token becomes a vector."""
+    lstm: LstmConfig
+    """What reads the vectors, once in each direction."""
+    n_softmax_words: int | None = None
+    """Rows of the output softmax; None where the model came without it."""
+
+    def __post_init__(self) -> None:
+        if self.n_softmax_words is not None:
+            _at_least(1, n_softmax_words=self.n_softmax_words)
+
+    @property
+    def dim(self) -> int:
+        """Numbers in a token's vector on each layer: both directions together."""
+        return 2 * self.lstm.projection_dim
+
+
+def _at_least(smallest: int, **values: int) -> None:
+    for name, value in values.items():
+        if type(value) is not int or value < smallest:
+            raise ConfigError(f"{name} is {value!r}; expected a whole number, at least {smallest}")

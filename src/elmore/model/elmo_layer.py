@@ -1,0 +1,91 @@
+"""Token ids in, ELMo tensors out: the network's face for training tasks. Differentiable throughout.
+
+Shapes: B sentences, T tokens (T + 2 with the sentence marks), C characters, D dim.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from elmore.errors import DataError
+from elmore.model.bilm import BiLM
+from elmore.model.mix import Norm, ScalarMix
+
+
+@dataclass(frozen=True)
+class ElmoLayerOutput:
+    """ELMo vectors of a batch."""
+
+    mixes: tuple[Tensor, ...]
+    """One tensor (B, T, D) for each mix, 0 at padding."""
+    mask: Tensor
+    """(B, T), true at real tokens."""
+
+
+class ElmoLayer(nn.Module):
+    """A biLM and one or more mixes of its layers.
+
+    Give it ids with sentence marks, as `Elmo.ids` makes them; the marks are read by the biLM and,
+    by default, dropped from the output. The biLM is frozen: its weights take no gradient unless
+    `freeze=False`. Each mix has its own s and gamma, for the places where a task uses ELMo.
+    """
+
+    def __init__(
+        self,
+        bilm: BiLM,
+        *,
+        n_mixes: int = 1,
+        weights: Sequence[float] | None = None,
+        trainable_mix: bool = True,
+        norm: Norm = "none",
+        dropout: float = 0.0,
+        keep_sentence_marks: bool = False,
+        freeze: bool = True,
+    ) -> None:
+        super().__init__()
+        self.bilm = bilm.requires_grad_(not freeze)
+        self.keep_sentence_marks = keep_sentence_marks
+        self.norm = norm
+        self.mixes = nn.ModuleList(
+            ScalarMix(
+                bilm.config.lstm.n_layers + 1,
+                weights=weights,
+                trainable=trainable_mix,
+                norm=norm,
+                dropout=dropout,
+            )
+            for _ in range(n_mixes)
+        )
+
+    @property
+    def dim(self) -> int:
+        """Numbers in a token's vector."""
+        return self.bilm.config.dim
+
+    def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> ElmoLayerOutput:
+        """Read (B, T + 2, C) characters, or (B, T + 2) words with their mask."""
+        output = self.bilm(token_ids, mask)
+        layers, mask = output.layers, output.mask
+        if self.keep_sentence_marks:
+            return ElmoLayerOutput(self._mix(layers, mask), mask)
+        inner = _without_marks(mask)
+        if self.norm != "allennlp":
+            return ElmoLayerOutput(self._mix(layers[:, :, 1:-1], inner), inner)
+        # AllenNLP normalises with the marks and drops them afterwards.
+        mixes = (
+            mix[:, 1:-1].masked_fill(~inner[:, :, None], 0.0) for mix in self._mix(layers, mask)
+        )
+        return ElmoLayerOutput(tuple(mixes), inner)
+
+    def _mix(self, layers: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+        return tuple(mix(layers, mask) for mix in self.mixes)
+
+
+def _without_marks(mask: Tensor) -> Tensor:
+    """Return which of the places 1 to T hold a token: all but each row's own first and last."""
+    if mask.shape[1] < 2:
+        raise DataError(
+            f"the batch is {mask.shape[1]} tokens wide; with the sentence marks it is at least 2"
+        )
+    return mask[:, 2:]

@@ -1,0 +1,70 @@
+"""A list of words in, word <-> row number out: the rows of a softmax or of a table of vectors."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from elmore.errors import DataError, FormatError
+from elmore.text.chars import UNKNOWN
+
+
+class Vocab:
+    """Words in a fixed order; row i is word i, and no row is set apart for padding."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(words)
+        self._ids = {word: i for i, word in enumerate(self.words)}
+        if len(self._ids) != len(self.words):
+            twice = next(word for i, word in enumerate(self.words) if self._ids[word] != i)
+            raise DataError(f"the vocabulary has {twice!r} twice; each word may stand there once")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._ids
+
+    def get(self, word: str) -> int | None:
+        """Return the row of `word`, or None where it has none."""
+        return self._ids.get(word)
+
+    def encode(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the rows of `words`, (words,); a word without one gets the row of `<UNK>`."""
+        unknown = self._ids.get(UNKNOWN, -1)
+        rows = np.array([self._ids.get(word, unknown) for word in words], dtype=np.int64)
+        if unknown < 0 and (rows < 0).any():
+            missing = words[int(np.argmin(rows))]
+            raise DataError(
+                f"the word {missing!r} is not in the vocabulary of {len(self)} words, "
+                f"and it has no {UNKNOWN}; add that line or use words that it has"
+            )
+        return rows
+
+    @classmethod
+    def read(cls, path: Path) -> "Vocab":
+        """Read a vocabulary file: UTF-8, a word a line."""
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = error.object[: error.start].count(b"\n") + 1
+            raise FormatError(f"{path} is not UTF-8 in line {line}; a vocabulary must be") from None
+        words = [line.removesuffix("\r") for line in text.split("\n")]
+        if words[-1] == "":
+            words.pop()
+        if "" in words:
+            raise FormatError(
+                f"{path} has no word in line {words.index('') + 1}; expected one each"
+            )
+        try:
+            return cls(words)
+        except DataError as error:
+            raise FormatError(f"{path}: {error}") from None
+
+    def write(self, path: Path) -> None:
+        """Write the words, one a line."""
+        path.write_bytes("".join(f"{word}\n" for word in self.words).encode("utf-8"))

@@ -1,0 +1,1 @@
+"""A literal NumPy ELMo, written from its equations: what the other tests compare against."""
