@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
+from elmore import __version__
 from elmore.errors import ElmoreError
 
 app = App(
     name="elmore",
     help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
-    version="elmore.__version__",
+    version=__version__,
     help_format="plaintext",
 )
 for verb, summary in {

@@ -83,7 +83,9 @@ def build_bilm(config: BiLMConfig, tensors: Mapping[str, Tensor], where: Path) -
         bilm = BiLM(config)
     expected = {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()}
     check_arrays({name: tuple(tensor.shape) for name, tensor in tensors.items()}, expected, where)
-    bilm.load_state_dict({k: v.to(torch.float32) for k, v in tensors.items()}, assign=True)
+    # Copied into memory of torch's own alignment: matrix products round by how memory is aligned.
+    owned = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
+    bilm.load_state_dict(owned, assign=True)
     return bilm.eval()
 
 

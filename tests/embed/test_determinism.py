@@ -1,0 +1,68 @@
+"""The same text gives the same vectors, and each half of a vector sees only its own side."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmore import Elmo
+
+WORDS = st.text(max_size=6) | st.sampled_from(["the", "bank", "은행", "<S>", ""])
+TEXT = st.lists(WORDS, max_size=9)
+
+
+def test_twice_is_bit_identical(tiny_elmo: Elmo) -> None:
+    texts = ["we sat on the river bank .", "은행 계좌", "", "bank"]
+    once, again = (tiny_elmo.encode_tokens(texts, layers="all") for _ in range(2))
+    for a, b in zip(once, again, strict=True):
+        assert a.vectors.tobytes() == b.vectors.tobytes()
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    text=TEXT,
+    others=st.lists(TEXT, max_size=8),
+    place=st.integers(0, 8),
+    budget=st.integers(1, 60),
+)
+def test_alone_or_in_any_batch(
+    tiny_elmo: Elmo, text: list[str], others: list[list[str]], place: int, budget: int
+) -> None:
+    batch = [*others[:place], text, *others[place:]]
+    small = Elmo(tiny_elmo.model, max_batch_tokens=budget)
+    (alone,) = tiny_elmo.encode_tokens([text], layers="all")
+    found = small.encode_tokens(batch, layers="all")[min(place, len(others))]
+    assert found.tokens == tuple(text)
+    np.testing.assert_allclose(found.vectors, alone.vectors, atol=2e-6, rtol=0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(before=TEXT, after=TEXT, other=TEXT)
+def test_each_direction_sees_only_its_own_side(
+    tiny_elmo: Elmo, before: list[str], after: list[str], other: list[str]
+) -> None:
+    half = tiny_elmo.dim // 2
+    here, right, left = tiny_elmo.encode_tokens(
+        [[*before, "bank", *after], [*before, "bank", *other], [*other, "bank", *after]],
+        layers="all",
+    )
+    a = here.vectors[:, len(before)]
+    b = right.vectors[:, len(before)]
+    c = left.vectors[:, len(other)]
+    np.testing.assert_allclose(a[:, :half], b[:, :half], atol=2e-6, rtol=0)
+    np.testing.assert_allclose(a[:, half:], c[:, half:], atol=2e-6, rtol=0)
+
+
+def test_layer_0_knows_no_context_and_the_others_do(tiny_elmo: Elmo) -> None:
+    river, money = tiny_elmo.encode_tokens([["river", "bank"], ["money", "bank"]], layers="all")
+    difference = np.abs(river.vectors[:, 1] - money.vectors[:, 1]).max(axis=1)
+    assert difference[0] <= 2e-6
+    assert (difference[1:] > 1e-3).all()
+
+
+@pytest.mark.parametrize("budget", [1, 7, 10_000])
+def test_a_long_text_in_pieces_equals_the_whole(tiny_elmo: Elmo, budget: int) -> None:
+    text = [f"word{i % 50}" for i in range(300)]
+    (whole,) = tiny_elmo.encode_tokens([text], layers="all")
+    (pieces,) = Elmo(tiny_elmo.model, max_batch_tokens=budget).encode_tokens([text], layers="all")
+    np.testing.assert_allclose(pieces.vectors, whole.vectors, atol=2e-6, rtol=0)

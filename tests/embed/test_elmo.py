@@ -1,0 +1,183 @@
+"""What `Elmo` gives for what it is asked."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from elmore import Elmo, ScalarMix
+from elmore.errors import ConfigError, DataError
+from elmore.formats import Pretrained
+from elmore.model import BiLM, BiLMConfig, LstmConfig, WordTableConfig
+from elmore.text import Vocab
+from tests.oracle.elmo import Oracle, random_model, write_model
+
+TEXTS = ["we sat on the river bank .", "", "은행 계좌", "bank"]
+
+
+def test_layers_are_parts_of_all(tiny_elmo: Elmo) -> None:
+    everything = tiny_elmo.encode_tokens(TEXTS, layers="all")
+    for which, pick in {"top": 2, 0: 0, 1: 1, 2: 2}.items():
+        for one, text in zip(
+            tiny_elmo.encode_tokens(TEXTS, layers=which),
+            everything,
+            strict=True,  # type: ignore[arg-type]
+        ):
+            np.testing.assert_array_equal(one.vectors, text.vectors[pick])
+    for one, text in zip(tiny_elmo.encode_tokens(TEXTS), everything, strict=True):
+        np.testing.assert_allclose(one.vectors, text.vectors.mean(axis=0), atol=1e-6)
+
+
+def test_shapes_tokens_and_spans(tiny_elmo: Elmo) -> None:
+    found = tiny_elmo.encode_tokens([*TEXTS, ["a", "b c"]])
+    assert [text.vectors.shape for text in found] == [(7, 12), (0, 12), (2, 12), (1, 12), (2, 12)]
+    assert found[2].tokens == ("은행", "계좌")
+    assert found[2].spans == ((0, 2), (3, 5))
+    assert found[4].tokens == ("a", "b c")
+    assert found[4].spans is None
+    assert found[0].vectors.dtype == np.float32
+
+
+def test_sentence_marks_can_be_kept(tiny_elmo: Elmo) -> None:
+    for text, kept, plain in zip(
+        TEXTS,
+        tiny_elmo.encode_tokens(TEXTS, keep_sentence_marks=True),
+        tiny_elmo.encode_tokens(TEXTS),
+        strict=True,
+    ):
+        assert kept.tokens == ("<S>", *text.split(), "</S>")
+        assert kept.spans is not None
+        assert len(kept.spans) == len(kept.tokens) == len(kept.vectors)
+        np.testing.assert_array_equal(kept.vectors[1:-1], plain.vectors)
+
+
+def test_output_and_dtype(tiny_elmo: Elmo) -> None:
+    (plain,) = tiny_elmo.encode_tokens(["a b"])
+    (half,) = tiny_elmo.encode_tokens(["a b"], dtype="float16")
+    (tensor,) = tiny_elmo.encode_tokens(["a b"], output="torch")
+    assert half.vectors.dtype == np.float16
+    np.testing.assert_array_equal(half.vectors, plain.vectors.astype(np.float16))
+    np.testing.assert_array_equal(tensor.vectors.numpy(), plain.vectors)
+    tensor.vectors.sum()  # an ordinary tensor, which a task may train on
+    (tensor.vectors * torch.ones(12, requires_grad=True)).sum().backward()
+
+
+def test_vectors_do_not_hold_their_batch(tiny_elmo: Elmo) -> None:
+    for output in ("numpy", "torch"):
+        for text in tiny_elmo.encode_tokens(["a", "b c d e f"], layers="top", output=output):  # type: ignore[arg-type]
+            size = text.vectors.numel() if output == "torch" else text.vectors.size
+            held = (
+                text.vectors.untyped_storage().nbytes()
+                if output == "torch"
+                else (text.vectors if text.vectors.base is None else text.vectors.base).nbytes
+            )
+            assert held == size * 4
+
+
+def test_pooling_sees_only_the_words(tiny_elmo: Elmo) -> None:
+    vectors = [text.vectors for text in tiny_elmo.encode_tokens(TEXTS)]
+    pools: dict[Any, Any] = {
+        "mean": lambda x: x.mean(axis=0),
+        "max": lambda x: x.max(axis=0),
+        "first-last": lambda x: (x[0] + x[-1]) / 2,
+    }
+    for pooling, function in pools.items():
+        expected = np.stack([function(x) if len(x) else np.zeros(12) for x in vectors])
+        found = tiny_elmo.encode(TEXTS, pooling=pooling)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert tiny_elmo.encode(TEXTS, layers="all").shape == (4, 3, 12)
+    assert tiny_elmo.encode([]).shape == (0, 12)
+
+
+def test_a_learned_mix_is_used(tiny_model: Path) -> None:
+    elmo = Elmo.from_pretrained(tiny_model)
+    elmo.mix = ScalarMix(3, weights=(0, 1, 3), gamma=2.0, trainable=False)
+    (mixed,), (layers,) = elmo.encode_tokens(["a b"]), elmo.encode_tokens(["a b"], layers="all")
+    expected = 2.0 * (0.25 * layers.vectors[1] + 0.75 * layers.vectors[2])
+    np.testing.assert_allclose(mixed.vectors, expected, atol=1e-6)
+
+
+def test_scores_agree_with_the_oracle(tmp_path: Path) -> None:
+    options, weights = random_model(
+        5, n_layers=2, dim=10, projection_dim=5, skip=True, cell_clip=0.5, proj_clip=0.5,
+        activation="relu", n_highway=1, filters=[[1, 3], [2, 4]], char_dim=4,
+    )  # fmt: skip
+    vocab = ["<S>", "</S>", "<UNK>", "the", "bank", "river"]
+    rng = np.random.default_rng(0)
+    softmax = {
+        "softmax/W": rng.normal(size=(6, 5)).astype(np.float32),
+        "softmax/b": rng.normal(size=6).astype(np.float32),
+    }
+    write_model(tmp_path / "model", options, weights | softmax)
+    (tmp_path / "model/vocab.txt").write_text("\n".join(vocab))
+    elmo = Elmo.from_pretrained(tmp_path / "model", tokenizer="whitespace")
+    texts = ["the river bank", "", "the unseen bank the the bank"]
+    for text, found in zip(texts, elmo.scores(texts), strict=True):
+        forward, backward = Oracle(options, weights).log_probs(
+            text.split(), vocab, softmax["softmax/W"], softmax["softmax/b"]
+        )
+        np.testing.assert_allclose(found.forward, forward, atol=1e-5)
+        np.testing.assert_allclose(found.backward, backward, atol=1e-5)
+        assert found.known.tolist() == [word in vocab for word in text.split()]
+
+
+def test_scores_need_the_softmax(tiny_elmo: Elmo) -> None:
+    with pytest.raises(ConfigError, match="without its softmax"):
+        tiny_elmo.scores(["a"])
+
+
+def test_ids_are_what_the_network_reads(tiny_elmo: Elmo) -> None:
+    batch = tiny_elmo.ids(TEXTS)
+    assert batch.ids.shape == (4, 9, 50)
+    output = tiny_elmo.bilm(batch.ids, batch.mask)
+    (expected,) = tiny_elmo.encode_tokens(TEXTS[:1], layers="all", keep_sentence_marks=True)
+    np.testing.assert_allclose(output.layers[:, 0].numpy(), expected.vectors, atol=2e-6)
+
+
+def test_a_word_outside_a_table_without_unknown_is_named() -> None:
+    config = BiLMConfig(WordTableConfig(3), LstmConfig(1, 4, 2))
+    elmo = Elmo(Pretrained(BiLM(config), "whitespace", Vocab(["<S>", "</S>", "bank"])))
+    assert elmo.encode_tokens(["bank"])[0].vectors.shape == (1, 4)
+    with pytest.raises(DataError, match="'river' is not in the vocabulary"):
+        elmo.encode_tokens(["river bank"])
+
+
+@pytest.mark.parametrize("layers", ["upper", -1, 3, True, None, 1.0])
+def test_unknown_layers(tiny_elmo: Elmo, layers: Any) -> None:
+    with pytest.raises(ConfigError, match="expected mix, all, top, or one of 0, 1, 2"):
+        tiny_elmo.encode_tokens(["a"], layers=layers)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"output": "jax"}, "expected one of numpy, torch"),
+        ({"dtype": "int8"}, "expected one of float32, float16"),
+    ],
+)
+def test_unknown_words(tiny_elmo: Elmo, options: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        tiny_elmo.encode_tokens(["a"], **options)
+    with pytest.raises(ConfigError, match="expected one of mean, max, first-last"):
+        tiny_elmo.encode(["a"], pooling="sum")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("one string", "got one string"),
+        ([3], "text 0 is of type int"),
+        (["a", b"bytes"], "text 1 is of type bytes"),
+        ([["a", None]], "text 0 has the token None"),
+    ],
+)
+def test_texts_that_are_none(tiny_elmo: Elmo, texts: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        tiny_elmo.encode_tokens(texts)
+
+
+def test_cached_vectors_need_a_vocabulary(tiny_model: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="name it with vocab="):
+        Elmo.from_pretrained(tiny_model, word_vectors=tmp_path / "words.hdf5")

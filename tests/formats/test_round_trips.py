@@ -1,0 +1,148 @@
+"""What is written can be read, from wherever it was moved to, with every array equal."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+import torch
+
+from elmore import Elmo
+from elmore.formats import (
+    Pretrained,
+    read_bilm_tf_folder,
+    read_native,
+    read_pretrained,
+    read_word_vectors,
+    write_bilm_tf,
+    write_native,
+    write_word_vectors,
+)
+from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.text import Vocab
+
+WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행"]
+CHARACTERS = CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=2, activation="tanh")
+
+
+def arrays(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.update({name: item[...]}) if hasattr(item, "shape") else None)  # noqa: E501  # fmt: skip
+    return found
+
+
+def model(config: BiLMConfig, vocab: list[str] | None) -> Pretrained:
+    torch.manual_seed(0)
+    return Pretrained(
+        BiLM(config), "whitespace", Vocab(vocab) if vocab else None, {"n_train_tokens": 7}
+    )
+
+
+MODELS = {
+    "characters": model(BiLMConfig(CHARACTERS, LstmConfig(2, 6, 3)), None),
+    "no projections": model(BiLMConfig(CHARACTERS, LstmConfig(1, 5, 5)), None),
+    "no clips": model(BiLMConfig(CHARACTERS, LstmConfig(3, 6, 3, None, None, False)), None),
+    "softmax": model(BiLMConfig(CHARACTERS, LstmConfig(2, 6, 3), 5), WORDS),
+    "words": model(BiLMConfig(WordTableConfig(5), LstmConfig(2, 6, 3), 5), WORDS),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_published_to_ours_to_published(tmp_path: Path, name: str) -> None:
+    write_bilm_tf(MODELS[name], tmp_path / "one")
+    write_native(read_pretrained(tmp_path / "one"), tmp_path / "two")
+    write_bilm_tf(read_pretrained(tmp_path / "two"), tmp_path / "three")
+    files = {path.name for path in (tmp_path / "one").iterdir()}
+    assert files == {path.name for path in (tmp_path / "three").iterdir()}
+    assert ("softmax.hdf5" in files) == (MODELS[name].bilm.softmax is not None)
+    for file in files - {"options.json", "vocab.txt"}:
+        before, after = arrays(tmp_path / "one" / file), arrays(tmp_path / "three" / file)
+        assert before.keys() == after.keys()
+        for key, array in before.items():
+            np.testing.assert_array_equal(array, after[key], err_msg=key)
+    options = [json.loads((tmp_path / n / "options.json").read_text()) for n in ("one", "three")]
+    assert options[0] == options[1]
+    assert options[0]["n_train_tokens"] == 7
+
+
+def test_golden_weights_come_back_equal(golden: Path, tmp_path: Path) -> None:
+    write_native(read_pretrained(golden), tmp_path / "ours")
+    write_bilm_tf(read_pretrained(tmp_path / "ours"), tmp_path / "theirs")
+    before = arrays(golden / "lm_weights.hdf5")
+    after = arrays(tmp_path / "theirs/weights.hdf5")
+    assert before.keys() == after.keys()
+    for key, array in before.items():
+        np.testing.assert_array_equal(array, after[key], err_msg=key)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ours_is_complete_in_itself(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_native(MODELS[name], tmp_path / "here")
+    shutil.move(tmp_path / "here", tmp_path / "elsewhere")
+    monkeypatch.chdir(tmp_path)
+    found = read_native(Path("elsewhere"))
+    assert found.bilm.config == MODELS[name].bilm.config
+    assert found.training == {"n_train_tokens": 7}
+    assert (found.vocab and found.vocab.words) == (MODELS[name].vocab and MODELS[name].vocab.words)  # type: ignore[union-attr]
+    for key, tensor in MODELS[name].bilm.state_dict().items():
+        assert torch.equal(found.bilm.state_dict()[key], tensor), key
+    assert str(tmp_path) not in (tmp_path / "elsewhere/config.json").read_text()
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_native(MODELS["softmax"], tmp_path / name)
+    for file in (tmp_path / "one").iterdir():
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
+
+
+def test_half_precision_is_read_as_float32(tmp_path: Path) -> None:
+    write_native(MODELS["characters"], tmp_path / "half", dtype="float16")
+    for key, tensor in read_native(tmp_path / "half").bilm.state_dict().items():
+        assert tensor.dtype == torch.float32
+        assert torch.equal(tensor, MODELS["characters"].bilm.state_dict()[key].half().float())
+
+
+def test_saved_by_its_user(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    tiny_elmo.save_pretrained(tmp_path / "saved")
+    loaded = Elmo.from_pretrained(tmp_path / "saved")
+    a, b = (e.encode_tokens([["a", "b"]])[0].vectors for e in (tiny_elmo, loaded))
+    np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n_characters", [261, 262])
+def test_both_counts_of_characters_are_read(tmp_path: Path, n_characters: int) -> None:
+    write_bilm_tf(MODELS["characters"], tmp_path / "m")
+    options = json.loads((tmp_path / "m/options.json").read_text())
+    options["char_cnn"]["n_characters"] = n_characters
+    (tmp_path / "m/options.json").write_text(json.dumps(options))
+    assert read_bilm_tf_folder(tmp_path / "m").bilm.config == MODELS["characters"].bilm.config
+
+
+def test_fields_that_options_may_lack(tmp_path: Path) -> None:
+    plain = model(
+        BiLMConfig(replace(CHARACTERS, n_highway=0), LstmConfig(1, 6, 3, None, None, False)), None
+    )
+    write_bilm_tf(plain, tmp_path / "m")
+    options = json.loads((tmp_path / "m/options.json").read_text())
+    for key in ("cell_clip", "proj_clip", "use_skip_connections"):
+        del options["lstm"][key]
+    del options["char_cnn"]["n_highway"]
+    (tmp_path / "m/options.json").write_text(json.dumps(options))
+    assert read_bilm_tf_folder(tmp_path / "m").bilm.config == plain.bilm.config
+
+
+def test_word_vectors(tmp_path: Path) -> None:
+    vectors = np.arange(15, dtype=np.float32).reshape(5, 3)
+    write_word_vectors(tmp_path / "words.hdf5", vectors)
+    np.testing.assert_array_equal(
+        read_word_vectors(tmp_path / "words.hdf5", Vocab(WORDS), 3), vectors
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["words.hdf5"]

@@ -1,0 +1,111 @@
+"""The differentiable face: gradients, what is frozen, what the marks do."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from elmore import Elmo, ElmoLayer
+from elmore.errors import DataError
+from elmore.formats import Pretrained
+from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from tests.oracle import elmo as oracle
+
+TEXTS = [["river", "bank", "."], ["은행"], []]
+
+
+def small_bilm(dtype: torch.dtype = torch.float32) -> BiLM:
+    torch.manual_seed(0)
+    config = BiLMConfig(
+        CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=1, activation="tanh", max_characters=8),
+        LstmConfig(2, cell_dim=4, projection_dim=3, cell_clip=0.2, projection_clip=0.1),
+    )
+    return BiLM(config).to(dtype)
+
+
+def test_gradients_of_every_weight_with_clips_that_bite() -> None:
+    bilm = small_bilm(torch.float64)
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.mul_(1.5)
+        bilm.token_encoder.embedding.weight[0] = 0  # type: ignore[index, union-attr]
+    layer = ElmoLayer(bilm, n_mixes=2, freeze=False, norm="token").double()
+    batch = Elmo(Pretrained(bilm, "whitespace")).ids(TEXTS)
+    bilm.requires_grad_()  # Elmo freezes what it is given
+    clipped = bilm(batch.ids).state
+    assert (clipped.forward.c.abs() == 0.2).any()
+    assert (clipped.forward.h.abs() == 0.1).any()
+    # Row 0 of the table is padding, which takes no gradient by definition.
+    names = [name for name, _ in layer.named_parameters() if "embedding" not in name]
+    parameters = dict(layer.named_parameters())
+
+    def run(*values: torch.Tensor) -> Any:
+        weights = dict(zip(names, values, strict=True))
+        return torch.func.functional_call(layer, weights, (batch.ids,)).mixes
+
+    assert torch.autograd.gradcheck(run, tuple(parameters[name] for name in names))
+
+
+def test_frozen_means_frozen() -> None:
+    layer = ElmoLayer(small_bilm(), n_mixes=2)
+    batch = Elmo(Pretrained(layer.bilm, "whitespace")).ids(TEXTS)
+    sum(mix.sum() for mix in layer(batch.ids).mixes).backward()
+    with_gradient = {name for name, p in layer.named_parameters() if p.grad is not None}
+    assert with_gradient == {"mixes.0.w", "mixes.0.gamma", "mixes.1.w", "mixes.1.gamma"}
+
+
+def test_equals_elmo(tiny_elmo: Elmo) -> None:
+    layer = ElmoLayer(tiny_elmo.bilm)
+    for keep in (False, True):
+        layer.keep_sentence_marks = keep
+        output = layer(tiny_elmo.ids(TEXTS).ids)
+        expected = tiny_elmo.encode_tokens(TEXTS, keep_sentence_marks=keep)
+        assert output.mask.sum(dim=1).tolist() == [len(text.tokens) for text in expected]
+        for row, text in enumerate(expected):
+            found = output.mixes[0][row].detach().numpy()
+            np.testing.assert_allclose(found[: len(text.tokens)], text.vectors, atol=2e-6)
+            assert (found[len(text.tokens) :] == 0).all()
+
+
+@pytest.mark.parametrize("norm", ["bilm-tf", "allennlp"])
+def test_published_norms_count_the_marks_as_their_libraries_do(tiny_elmo: Elmo, norm: Any) -> None:
+    batch = tiny_elmo.ids(TEXTS)
+    output = ElmoLayer(tiny_elmo.bilm, norm=norm)(batch.ids)
+    layers = tiny_elmo.bilm(batch.ids).layers.transpose(0, 1).numpy()
+    mask = batch.mask.numpy()
+    if norm == "bilm-tf":
+        expected = oracle.mix(layers[:, :, 1:-1], [0.0] * 3, 1.0, norm, mask[:, 2:])
+    else:
+        expected = oracle.mix(layers, [0.0] * 3, 1.0, norm, mask)[:, 1:-1]
+    real = output.mask.numpy()
+    np.testing.assert_allclose(output.mixes[0].detach().numpy()[real], expected[real], atol=1e-5)
+
+
+def test_several_mixes_learn_apart(tiny_elmo: Elmo) -> None:
+    layer = ElmoLayer(tiny_elmo.bilm, n_mixes=2)
+    layer(tiny_elmo.ids(TEXTS).ids).mixes[0].sum().backward()
+    first, second = (mix.w.grad for mix in layer.mixes)
+    assert first is not None
+    assert second is None
+
+
+def test_words_need_a_mask_because_0_is_a_word() -> None:
+    bilm = BiLM(BiLMConfig(WordTableConfig(4), LstmConfig(1, 4, 2)))
+    ids = torch.tensor([[1, 0, 0, 2], [1, 0, 2, 0]])
+    with pytest.raises(DataError, match="needs its mask"):
+        bilm(ids)
+    mask = torch.tensor([[True] * 4, [True, True, True, False]])
+    output = ElmoLayer(bilm)(ids, mask)
+    assert output.mask.tolist() == [[True, True], [True, False]]
+
+
+def test_padding_must_come_last(tiny_elmo: Elmo) -> None:
+    batch = tiny_elmo.ids(TEXTS)
+    with pytest.raises(DataError, match="padding must end each row"):
+        tiny_elmo.bilm(batch.ids, batch.mask.flip(1))
+
+
+def test_a_batch_without_marks_is_too_narrow(tiny_elmo: Elmo) -> None:
+    with pytest.raises(DataError, match="at least 2"):
+        ElmoLayer(tiny_elmo.bilm)(tiny_elmo.ids([[]]).ids[:, :1])
