@@ -58,13 +58,13 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("case", CASES)
-def test_agrees_with_the_oracle(tmp_path: Path, case: str, seed: int) -> None:
+@pytest.mark.parametrize("engine", ["fast", "textbook"])
+def test_agrees_with_the_oracle(tmp_path: Path, engine: Any, case: str, seed: int) -> None:
     options, weights = random_model(seed, **(SHAPE | CASES[case]))
     write_model(tmp_path / "model", options, weights)
     oracle = Oracle(options, weights)
-    found = Elmo.from_pretrained(tmp_path / "model").encode_tokens(
-        TEXTS, layers="all", keep_sentence_marks=True
-    )
+    elmo = Elmo.from_pretrained(tmp_path / "model", engine=engine)
+    found = elmo.encode_tokens(TEXTS, layers="all", keep_sentence_marks=True)
     for text, vectors in zip(TEXTS, found, strict=True):
         expected, _ = oracle.layers(text)
         np.testing.assert_allclose(vectors.vectors, expected, atol=1e-5, rtol=0)
@@ -83,14 +83,18 @@ def test_a_word_table_agrees_with_the_oracle(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.vectors, expected[:, 1:-1], atol=1e-5, rtol=0)
 
 
-def test_a_session_carries_state_as_the_oracle_does(tiny_weights: Any, tiny_elmo: Elmo) -> None:
+@pytest.mark.parametrize("engine", ["fast", "textbook"])
+def test_a_session_carries_state_as_the_oracle_does(
+    tiny_weights: Any, tiny_model: Path, engine: Any
+) -> None:
     oracle = Oracle(*tiny_weights)
+    elmo = Elmo.from_pretrained(tiny_model, engine=engine)
     batches = [
         [["one", "two", "three"], ["a"], ["x", "y"]],
         [["four"]],  # rows 1 and 2 keep their state
         [["five", "six"], ["b", "c", "d", "e"], ["z"], ["new", "row"]],
     ]
-    session = tiny_elmo.session()
+    session = elmo.session()
     states: dict[int, Any] = {}
     for batch in batches:
         found = session.encode_tokens(batch, layers="all")
@@ -99,12 +103,13 @@ def test_a_session_carries_state_as_the_oracle_does(tiny_weights: Any, tiny_elmo
             np.testing.assert_allclose(found[row].vectors, expected[:, 1:-1], atol=1e-5, rtol=0)
     session.reset()
     again = session.encode_tokens(batches[0], layers="all")
-    fresh = tiny_elmo.encode_tokens(batches[0], layers="all")
+    fresh = elmo.encode_tokens(batches[0], layers="all")
     assert all(np.array_equal(a.vectors, b.vectors) for a, b in zip(again, fresh, strict=True))
 
 
-def test_golden_vectors_by_characters(golden: Path) -> None:
-    _check_golden(golden, Elmo.from_pretrained(golden))
+@pytest.mark.parametrize("engine", ["fast", "textbook"])
+def test_golden_vectors_by_characters(golden: Path, engine: Any) -> None:
+    _check_golden(golden, Elmo.from_pretrained(golden, engine=engine))
 
 
 def test_golden_vectors_by_cached_words(golden: Path, tmp_path: Path) -> None:

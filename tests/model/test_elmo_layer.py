@@ -30,7 +30,7 @@ def test_gradients_of_every_weight_with_clips_that_bite() -> None:
         for parameter in bilm.parameters():
             parameter.mul_(1.5)
         bilm.token_encoder.embedding.weight[0] = 0  # type: ignore[index, union-attr]
-    layer = ElmoLayer(bilm, n_mixes=2, freeze=False, norm="token").double()
+    layer = ElmoLayer(bilm, freeze=False, norm="token").double()
     batch = Elmo(Pretrained(bilm, "whitespace")).ids(TEXTS)
     bilm.requires_grad_()  # Elmo freezes what it is given
     clipped = bilm(batch.ids).state

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from elmore.embed.cache import KnownWords, WordCache
 from elmore.embed.pooling import Layers, Pooling, check_layers, pool, select_layers
-from elmore.embed.reader import CachedWords, CarriedState, Reader
+from elmore.embed.reader import CarriedState, EngineName, Reader
 from elmore.embed.results import (
     DType,
     Output,
@@ -38,8 +39,10 @@ class Elmo:
         model: Pretrained,
         *,
         tokenizer: str | Tokenizer | None = None,
-        cached: CachedWords | None = None,
+        known: KnownWords | None = None,
+        cache_words: int = 65_536,
         max_batch_tokens: int = 4096,
+        engine: EngineName = "auto",
         device: str | torch.device = "cpu",
     ) -> None:
         model.bilm.requires_grad_(False).to(device)
@@ -47,7 +50,13 @@ class Elmo:
         if tokenizer is None or isinstance(tokenizer, str):
             tokenizer = tokenizer_by_name(tokenizer or model.tokenizer)
         self.tokenizer = tokenizer
-        self.reader = Reader(model, max_batch_tokens, cached)
+        self.reader = Reader(
+            model,
+            max_batch_tokens=max_batch_tokens,
+            cache_words=cache_words,
+            known=known,
+            engine=engine,
+        )
         self.mix = ScalarMix(self.n_layers, trainable=False).to(device).eval()
 
     @classmethod
@@ -58,7 +67,9 @@ class Elmo:
         tokenizer: str | Tokenizer | None = None,
         vocab: str | Path | None = None,
         word_vectors: str | Path | None = None,
+        cache_words: int = 65_536,
         max_batch_tokens: int = 4096,
+        engine: EngineName = "auto",
         device: str | torch.device = "cpu",
     ) -> "Elmo":
         """Load a model: a bundled name, a folder of ours or a published one, or `hf://owner/name`.
@@ -66,10 +77,12 @@ class Elmo:
         `tokenizer` is for raw strings, instead of the model's own. `vocab` names the vocabulary of
         a published model whose folder has none. `word_vectors` is an HDF5 of cached token vectors,
         a row for each word of the vocabulary; other words are read by their letters.
-        `max_batch_tokens` bounds how much is read at once, and so the memory.
+        `cache_words` bounds how many words are remembered once they are spelled, `max_batch_tokens`
+        how much is read at once. `engine` is "fast" (the default on a CPU) or "textbook", the
+        network as it is written down; both give the same vectors.
         """
         model = read_pretrained(name_or_path, Path(vocab) if vocab else None)
-        cached = None
+        known = None
         if word_vectors is not None:
             if model.vocab is None:
                 raise ConfigError(
@@ -78,12 +91,14 @@ class Elmo:
                 )
             dim = model.bilm.config.lstm.projection_dim
             rows = read_word_vectors(Path(word_vectors), model.vocab, dim)
-            cached = CachedWords(model.vocab, torch.from_numpy(rows).to(device))
+            known = KnownWords(model.vocab, torch.from_numpy(rows).to(device))
         return cls(
             model,
             tokenizer=tokenizer,
-            cached=cached,
+            known=known,
+            cache_words=cache_words,
             max_batch_tokens=max_batch_tokens,
+            engine=engine,
             device=device,
         )
 
@@ -101,6 +116,11 @@ class Elmo:
     def config(self) -> BiLMConfig:
         """The shape of the network."""
         return self.model.bilm.config
+
+    @property
+    def cache(self) -> WordCache:
+        """The words that were spelled: how many, and how often they were met again."""
+        return self.reader.cache
 
     @property
     def dim(self) -> int:
@@ -195,7 +215,9 @@ class Elmo:
 
     def word_vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the context-free vectors of words, (words, D / 2): half of layer 0."""
-        return self.reader.token_vectors(list(words)).numpy(force=True)
+        distinct = {word: row for row, word in enumerate(dict.fromkeys(words))}
+        vectors = self.reader.token_vectors(list(distinct))
+        return vectors[[distinct[word] for word in words]].numpy(force=True)
 
     def ids(self, texts: Texts) -> TokenIds:
         """Return texts as the padded batch of ids that `ElmoLayer` and `BiLM` read."""

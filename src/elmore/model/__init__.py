@@ -3,6 +3,8 @@
 from elmore.model.bilm import BiLM, BiLMOutput, BiLMState
 from elmore.model.config import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
 from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
+from elmore.model.engine import Engine, Sentences, TextbookEngine
+from elmore.model.fast import FastEngine
 from elmore.model.lstm import LstmState
 from elmore.model.mix import Norm, ScalarMix
 
@@ -14,9 +16,13 @@ __all__ = [
     "CharCnnConfig",
     "ElmoLayer",
     "ElmoLayerOutput",
+    "Engine",
+    "FastEngine",
     "LstmConfig",
     "LstmState",
     "Norm",
     "ScalarMix",
+    "Sentences",
+    "TextbookEngine",
     "WordTableConfig",
 ]

@@ -1,0 +1,71 @@
+"""The memory of words: bounded, right after words have gone, visible."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmore import Elmo
+from elmore.embed.cache import KnownWords, WordCache
+from elmore.errors import ConfigError
+from elmore.text import Vocab
+
+
+def spell(words: list[str]) -> torch.Tensor:
+    return torch.tensor([[float(len(word)), float(ord(word[0]))] for word in words])
+
+
+WORD = st.text("abcdefgh", min_size=1, max_size=2)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 5), st.lists(st.lists(WORD, max_size=6, unique=True), max_size=12))
+def test_any_size_gives_the_same_vectors(size: int, batches: list[list[str]]) -> None:
+    known = KnownWords(Vocab(["a", "b"]), torch.tensor([[-1.0, -1.0], [-2.0, -2.0]]))
+    cache = WordCache(2, size, known, torch.device("cpu"))
+    for words in batches:
+        found = cache.vectors(words, spell)
+        for word, vector in zip(words, found, strict=True):
+            expected = {"a": [-1, -1], "b": [-2, -2]}.get(word) or spell([word])[0].tolist()
+            assert vector.tolist() == expected
+        assert len(cache) <= size + 2
+
+
+def test_counts_what_it_had() -> None:
+    cache = WordCache(2, 10, None, torch.device("cpu"))
+    cache.vectors(["x", "y"], spell)
+    cache.vectors(["x", "z", "y"], spell)
+    assert (cache.hits, cache.misses, len(cache)) == (2, 3, 3)
+    assert cache.hit_rate == pytest.approx(0.4)
+
+
+def test_the_oldest_go_first() -> None:
+    spelled: list[str] = []
+
+    def counted(words: list[str]) -> torch.Tensor:
+        spelled.extend(words)
+        return spell(words)
+
+    cache = WordCache(2, 2, None, torch.device("cpu"))
+    for word in ("x", "y", "z", "y", "x"):
+        cache.vectors([word], counted)
+    assert spelled == ["x", "y", "z", "x"]
+
+
+def test_a_full_cache_does_not_change_vectors(tiny_elmo: Elmo) -> None:
+    texts = [[f"w{i}", f"w{i + 1}"] for i in range(40)]
+    small = Elmo(tiny_elmo.model, cache_words=3, max_batch_tokens=12)
+    for _ in range(2):
+        for one, other in zip(
+            small.encode_tokens(texts), tiny_elmo.encode_tokens(texts), strict=True
+        ):
+            np.testing.assert_allclose(one.vectors, other.vectors, atol=2e-6, rtol=0)
+    assert len(small.cache) == 3
+
+
+def test_refused_size(tiny_elmo: Elmo) -> None:
+    with pytest.raises(ConfigError, match="cache_words is -1"):
+        Elmo(tiny_elmo.model, cache_words=-1)
+    with pytest.raises(ConfigError, match="engine is 'slow'"):
+        Elmo(tiny_elmo.model, engine="slow")  # type: ignore[arg-type]

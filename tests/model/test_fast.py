@@ -1,0 +1,97 @@
+"""The fast engine against the textbook one: same vectors, same state, whatever the threads."""
+
+import concurrent.futures
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from elmore.model import (
+    BiLM,
+    BiLMConfig,
+    CharCnnConfig,
+    FastEngine,
+    LstmConfig,
+    Sentences,
+    TextbookEngine,
+)
+
+CNN = CharCnnConfig(5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="relu", max_characters=20)
+
+
+@pytest.fixture(params=[1, 2, 4])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    assert torch.get_num_threads() == request.param, "an engine changed its caller's threads"
+    torch.set_num_threads(before)
+
+
+def batch(n_words: int, lengths: list[int]) -> tuple[torch.Tensor, Sentences]:
+    """Rows of characters with padding (9) at the end of most, and sentences of these words."""
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(1, 9, (n_words, 20), generator=generator)
+    written = torch.randint(0, 21, (n_words, 1), generator=generator)
+    ids[torch.arange(20) >= written] = 9
+    words = torch.randint(0, n_words, (sum(lengths),), generator=generator)
+    return ids, Sentences(words, lengths)
+
+
+@pytest.mark.parametrize("lstm", [LstmConfig(2, 12, 6), LstmConfig(3, 6, 6, 0.1, None, False)])
+@pytest.mark.parametrize("lengths", [[1], [9], [40, 7, 7, 3, 1], [3] * 400])
+def test_equals_the_textbook(threads: int, lstm: LstmConfig, lengths: list[int]) -> None:
+    torch.manual_seed(0)
+    bilm = BiLM(BiLMConfig(CNN, lstm)).requires_grad_(False)
+    engines = (FastEngine(bilm), TextbookEngine(bilm, max_steps=10))
+    ids, sentences = batch(60, lengths)
+    fast_words, words = (engine.token_vectors(ids) for engine in engines)
+    torch.testing.assert_close(fast_words, words, atol=1e-6, rtol=0)
+    fast, textbook = (engine.read(words, sentences, None) for engine in engines)
+    for _ in range(2):  # from zero, then from the state that was left
+        torch.testing.assert_close(fast.layers, textbook.layers, atol=2e-6, rtol=0)
+        for side in ("forward", "backward"):
+            one, other = getattr(fast.state, side), getattr(textbook.state, side)
+            torch.testing.assert_close(one.h, other.h, atol=2e-6, rtol=0)
+            torch.testing.assert_close(one.c, other.c, atol=2e-6, rtol=0)
+        before = fast.state.forward.c.clone()
+        fast, textbook = (engine.read(words, sentences, textbook.state) for engine in engines)
+        assert before.shape == fast.state.forward.c.shape
+
+
+def test_a_state_that_is_read_from_is_not_changed() -> None:
+    bilm = BiLM(BiLMConfig(CNN, LstmConfig(2, 12, 6))).requires_grad_(False)
+    engine = FastEngine(bilm)
+    ids, sentences = batch(10, [5, 2])
+    words = engine.token_vectors(ids)
+    state = engine.read(words, sentences, None).state
+    kept = [tensor.clone() for tensor in (state.forward.h, state.forward.c, state.backward.c)]
+    engine.read(words, sentences, state)
+    for before, after in zip(
+        kept, (state.forward.h, state.forward.c, state.backward.c), strict=True
+    ):
+        assert torch.equal(before, after)
+
+
+def test_an_error_in_a_thread_reaches_the_caller() -> None:
+    torch.set_num_threads(2)
+    engine = FastEngine(BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))))
+    with pytest.raises(IndexError):
+        engine.read(torch.zeros(1, 2), Sentences(torch.tensor([3]), [1]), None)
+    torch.set_num_threads(1)
+
+
+def test_several_callers_at_once() -> None:
+    torch.manual_seed(0)
+    bilm = BiLM(BiLMConfig(CNN, LstmConfig(2, 12, 6))).requires_grad_(False)
+    engine = FastEngine(bilm)
+    work = [batch(20, [n, n // 2 + 1]) for n in range(1, 9)]
+    expected = [engine.read(engine.token_vectors(ids), some, None).layers for ids, some in work]
+    torch.set_num_threads(2)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = list(
+            pool.map(lambda w: engine.read(engine.token_vectors(w[0]), w[1], None).layers, work)
+        )
+    torch.set_num_threads(1)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, atol=2e-6, rtol=0)
