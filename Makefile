@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 MODEL  ?=
 
-.PHONY: help setup dev demo test lint types unit wheel clean
+.PHONY: help setup dev demo test lint types unit bench wheel clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -30,6 +30,9 @@ types: dev
 
 unit: dev
 	$(BIN)/python -m pytest -n 2
+
+bench: dev      ## measure speed; results in build/embed.json and build/embed.png
+	$(BIN)/python benchmarks/embed.py --out build/embed
 
 wheel: dev      ## build dist/*.whl
 	$(BIN)/python -m build --wheel

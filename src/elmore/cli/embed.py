@@ -1,9 +1,7 @@
 """`elmore embed`: texts, files or standard input to vectors."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,9 +10,7 @@ from cyclopts import Parameter
 from elmore.cli.terminal import TablePrinter, progress_bar
 from elmore.errors import DataError
 from elmore.text import decode_lines
-from elmore.text import split_sentences as split_sentences_of
 
-_TEXTS_AT_ONCE = 256
 _FILE_SUFFIXES = {".txt", ".tsv", ".csv", ".text", ".tok", ".tokens", ".md", ".json", ".jsonl"}
 
 
@@ -58,7 +54,14 @@ def embed(
     batch_tokens
         How many tokens to read at once.
     """
-    from elmore.embed import Elmo, JsonLinesWriter, VectorWriter, check_suffix, open_writer
+    from elmore.embed import (
+        CorpusOptions,
+        Elmo,
+        JsonLinesWriter,
+        check_suffix,
+        embed_corpus,
+        embed_lines,
+    )
 
     if out is not None:
         check_suffix(out)
@@ -70,26 +73,25 @@ def embed(
         word_vectors=word_vectors,
         max_batch_tokens=batch_tokens,
     )
-    target: AbstractContextManager[VectorWriter | TablePrinter]
-    if out is not None:
-        target = open_writer(out, elmo.n_layers if layers == "all" else 1, elmo.dim, dtype)
-    elif sys.stdout.isatty():
-        target = nullcontext(TablePrinter())
-    else:
-        target = nullcontext(JsonLinesWriter(sys.stdout.buffer))
-    bar = progress_bar(shown=out is not None or not sys.stdout.isatty())
-    number = n_tokens = 0
-    with target as writer, bar:
-        task = bar.add_task("embedding", total=n_texts, tokens=0)
-        for block in _blocks(bar.track(lines, task_id=task, total=n_texts)):
-            sentences = _sentences(block, split_sentences) if split_sentences else block
-            for text in elmo.encode_tokens(
-                sentences, layers=layers, keep_sentence_marks=keep_sentence_marks, dtype=dtype
-            ):
+    options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences)
+    with progress_bar(shown=out is not None or not sys.stdout.isatty()) as bar:
+        task = bar.add_task("embedding", total=None if split_sentences else n_texts, tokens=0)
+
+        def progress(n_texts: int, n_tokens: int) -> None:
+            tokens = bar.tasks[task].fields["tokens"] + n_tokens
+            bar.update(task, advance=n_texts, tokens=tokens)
+
+        if out is None:
+            to_terminal = sys.stdout.isatty()
+            writer = TablePrinter() if to_terminal else JsonLinesWriter(sys.stdout.buffer)
+            for number, text in enumerate(embed_lines(elmo, lines, options, progress)):
                 writer.write(number, text)
-                number += 1
-                n_tokens += len(text.tokens)
-            bar.update(task, tokens=n_tokens)
+            return
+        try:
+            embed_corpus(elmo, lines, out, options, progress)
+        except KeyboardInterrupt:
+            sys.stderr.write("the same command goes on from here\n")
+            raise
 
 
 def _read(arguments: Sequence[str]) -> tuple[int | None, Iterator[str]]:
@@ -131,15 +133,3 @@ def _is_file(argument: str) -> bool:
 def _count_lines(path: Path) -> int:
     with path.open("rb") as file:
         return sum(1 for _ in file)
-
-
-def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    iterator = iter(lines)
-    while block := list(islice(iterator, _TEXTS_AT_ONCE)):
-        yield block
-
-
-def _sentences(texts: Sequence[str], language: str) -> list[str]:
-    return [
-        text[span.start : span.end] for text in texts for span in split_sentences_of(text, language)
-    ]

@@ -1,17 +1,21 @@
 """Sentences to arrays."""
 
+from elmore.embed.cache import WordCache
+from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines
 from elmore.embed.elmo import Elmo, Session
 from elmore.embed.results import Scores, TokenIds, TokenVectors
-from elmore.embed.writers import JsonLinesWriter, VectorWriter, check_suffix, open_writer
+from elmore.embed.writers import JsonLinesWriter, check_suffix
 
 __all__ = [
+    "CorpusOptions",
     "Elmo",
     "JsonLinesWriter",
     "Scores",
     "Session",
     "TokenIds",
     "TokenVectors",
-    "VectorWriter",
+    "WordCache",
     "check_suffix",
-    "open_writer",
+    "embed_corpus",
+    "embed_lines",
 ]

@@ -70,6 +70,12 @@ class WordCache:
         self.add(new_words, spelled)
         return found
 
+    def clear(self) -> None:
+        """Forget every word that was spelled; the known ones stay."""
+        for word in self._ring:
+            del self._rows[word]
+        self._ring, self._next = [], 0
+
     def add(self, words: Sequence[str], vectors: Tensor) -> None:
         """Remember words that are not here; the oldest go first."""
         rows = []

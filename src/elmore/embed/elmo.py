@@ -1,6 +1,6 @@
 """Sentences in, arrays out: `Elmo`, the face of the network for everyone who wants vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,6 @@ class Elmo:
         """
         return self._encode_tokens(
             texts,
-            carried=None,
             layers=layers,
             keep_sentence_marks=keep_sentence_marks,
             output=output,
@@ -234,12 +233,14 @@ class Elmo:
         self,
         texts: Texts,
         *,
-        carried: CarriedState | None,
         layers: Layers,
         keep_sentence_marks: bool,
         output: Output,
         dtype: DType,
+        carried: CarriedState | None = None,
+        done: Callable[[int], None] = lambda n_tokens: None,
     ) -> list[TokenVectors]:
+        """Do what is public elsewhere; `done` is told the tokens of each text when it is read."""
         check_layers(layers, self.n_layers)
         convert = converter(output, dtype)
         tokenized = tokenize(texts, self.tokenizer)
@@ -249,6 +250,7 @@ class Elmo:
             wanted = everything if keep_sentence_marks else everything[:, 1:-1]
             vectors = convert(select_layers(wanted, layers, self.mix))
             found[i] = TokenVectors(text.tokens, vectors, text.spans)
+            done(len(text.tokens))
         return [found[i] for i in range(len(tokenized))]
 
 

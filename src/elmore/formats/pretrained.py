@@ -1,5 +1,6 @@
 """A biLM with all that its use needs, and the strictness that every format shares."""
 
+import hashlib
 import json
 import shutil
 import tempfile
@@ -31,6 +32,14 @@ class Pretrained:
     """The words of the softmax or of the word table."""
     training: Mapping[str, Any] = field(default_factory=dict)
     """Where the weights came from: whatever the trainer wrote down."""
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that decides the vectors: the weights, the shape, the words."""
+        digest = hashlib.sha256(repr((self.bilm.config, self.vocab and self.vocab.words)).encode())
+        for name, tensor in sorted(self.bilm.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.numpy(force=True).data)
+        return digest.hexdigest()
 
     @property
     def encoder(self) -> CharEncoder | Vocab:

@@ -1,0 +1,250 @@
+"""A corpus of any length in, one file of vectors out: flat memory, and nothing lost when killed.
+
+The corpus is cut into blocks of texts. Each finished block is kept in a folder beside the output,
+and at the end the blocks are written out as the one file that was asked for. A run that was killed
+is started again with the same command: it checks the blocks that it finds against the corpus and
+goes on behind them. Every block starts with an empty memory of words, so that its vectors do not
+depend on where a run began, and the file is the same to the last byte.
+
+Tokenizing, embedding and writing overlap, each in its own thread.
+"""
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from elmore.embed.elmo import Elmo
+from elmore.embed.pooling import Layers, check_layers
+from elmore.embed.results import DType, TokenVectors
+from elmore.embed.writers import check_suffix, open_writer
+from elmore.errors import ConfigError, DataError, FormatError
+from elmore.text import split_sentences
+
+_BLOCKS_AHEAD = 2
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """What is made of a corpus."""
+
+    layers: Layers = "mix"
+    """Which layers: see `Elmo.encode_tokens`."""
+    dtype: DType = "float32"
+    """What the numbers are stored in."""
+    keep_sentence_marks: bool = False
+    """Whether the marks have vectors too."""
+    split_sentences: str | None = None
+    """The language by whose rules each line is split into texts; None: a line is a text."""
+    block_numbers: int = 2**25
+    """Numbers in the vectors of a block: 128 MB as float32, some 130,000 tokens of 256."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Some lines, tokenized."""
+
+    n_lines: int
+    digest: str
+    texts: list[tuple[str, ...]]
+
+
+Progress = Callable[[int, int], None]
+"""Is told how many more texts and tokens have been read."""
+
+
+def embed_lines(
+    elmo: Elmo, lines: Iterable[str], options: CorpusOptions, progress: Progress
+) -> Iterator[TokenVectors]:
+    """Yield the vectors of the texts in `lines`, one after the other."""
+    for block in _ahead(_blocks(elmo, iter(lines), options)):
+        yield from _embed(elmo, block, options, progress)
+
+
+def embed_corpus(
+    elmo: Elmo, lines: Iterable[str], out: Path, options: CorpusOptions, progress: Progress
+) -> None:
+    """Write the vectors of the texts in `lines` to `out`, going on where a killed run stopped."""
+    check_suffix(out)
+    check_layers(options.layers, elmo.n_layers)
+    spool = _Spool(out.with_name(f"{out.name}.blocks"), elmo, options)
+    iterator = iter(lines)
+    try:
+        for n_texts, n_tokens in spool.skip_finished(iterator):
+            progress(n_texts, n_tokens)
+        with ThreadPoolExecutor(1) as writer:
+            writing: Future[None] | None = None
+            for block in _ahead(_blocks(elmo, iterator, options)):
+                vectors = _embed(elmo, block, options, progress)
+                if writing is not None:
+                    writing.result()
+                writing = writer.submit(spool.add, block, vectors)
+            if writing is not None:
+                writing.result()
+        n_layers = elmo.n_layers if options.layers == "all" else 1
+        with open_writer(out, n_layers, elmo.dim, options.dtype) as target:
+            for number, text in enumerate(spool.texts()):
+                target.write(number, text)
+    except BaseException:
+        if spool.is_empty():
+            spool.remove()  # nothing to go on from
+        raise
+    spool.remove()
+
+
+def _blocks(elmo: Elmo, lines: Iterator[str], options: CorpusOptions) -> Iterator[_Block]:
+    """Cut the lines into blocks by the size of what they will give."""
+    numbers_a_token = elmo.dim * (elmo.n_layers if options.layers == "all" else 1)
+    max_tokens = max(1, options.block_numbers // numbers_a_token)
+    digest, n_lines, n_tokens = hashlib.sha256(), 0, 0
+    texts: list[tuple[str, ...]] = []
+    for line in lines:
+        digest.update(_line_bytes(line))
+        n_lines += 1
+        for text in _texts(line, options.split_sentences):
+            texts.append(tuple(token.text for token in elmo.tokenizer(text)))
+            n_tokens += len(texts[-1])
+        if n_tokens >= max_tokens or n_lines >= max_tokens:
+            yield _Block(n_lines, digest.hexdigest(), texts)
+            digest, n_lines, n_tokens, texts = hashlib.sha256(), 0, 0, []
+    if n_lines:
+        yield _Block(n_lines, digest.hexdigest(), texts)
+
+
+def _texts(line: str, language: str | None) -> list[str]:
+    if language is None:
+        return [line]
+    return [line[start:end] for start, end in split_sentences(line, language)]
+
+
+def _line_bytes(line: str) -> bytes:
+    return line.encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _embed(
+    elmo: Elmo, block: _Block, options: CorpusOptions, progress: Progress
+) -> list[TokenVectors]:
+    elmo.cache.clear()
+    return elmo._encode_tokens(
+        block.texts,
+        layers=options.layers,
+        keep_sentence_marks=options.keep_sentence_marks,
+        output="numpy",
+        dtype=options.dtype,
+        done=lambda n_tokens: progress(1, n_tokens),
+    )
+
+
+def _ahead(blocks: Iterator[_Block]) -> Iterator[_Block]:
+    """Yield the same blocks, the next ones being made in another thread meanwhile."""
+    with ThreadPoolExecutor(1) as maker:
+        waiting = [maker.submit(next, blocks, None) for _ in range(_BLOCKS_AHEAD)]
+        while (block := waiting.pop(0).result()) is not None:
+            waiting.append(maker.submit(next, blocks, None))
+            yield block
+
+
+class _Spool:
+    """The finished blocks of an unfinished file, in a folder beside it."""
+
+    def __init__(self, folder: Path, elmo: Elmo, options: CorpusOptions) -> None:
+        self.folder = folder
+        self.n_blocks = 0
+        job = json.dumps(
+            {
+                "model": elmo.model.fingerprint(),
+                "tokenizer": elmo.tokenizer.name,
+                "max_batch_tokens": elmo.reader.max_batch_tokens,
+                **asdict(options),
+            },
+            indent=2,
+        )
+        path = folder / "job.json"
+        if path.exists() and path.read_text() != job:
+            raise ConfigError(
+                f"{folder} holds the blocks of another run (another model or other options); "
+                "remove it, or write to another file"
+            )
+        folder.mkdir(exist_ok=True)
+        _write_whole(path, job.encode())
+
+    def skip_finished(self, lines: Iterator[str]) -> Iterator[tuple[int, int]]:
+        """Step over the lines of finished blocks; yield how many texts and tokens each had."""
+        while (path := self._path(self.n_blocks)).exists():
+            with _open_block(path) as block:
+                n_lines, wanted = int(block["n_lines"]), str(block["digest"])
+                lengths = block["lengths"]
+            digest = hashlib.sha256()
+            for line in islice(lines, n_lines):
+                digest.update(_line_bytes(line))
+            if digest.hexdigest() != wanted:
+                raise DataError(
+                    f"{self.folder} was made from other text than this; "
+                    "remove it, or give the text that it was begun with"
+                )
+            self.n_blocks += 1
+            yield len(lengths), int(lengths.sum())
+
+    def add(self, block: _Block, vectors: list[TokenVectors]) -> None:
+        """Keep a block; once this returns, a kill does not cost it."""
+        tokens = [token for text in vectors for token in text.tokens]
+        arrays = {
+            "n_lines": np.array(block.n_lines),
+            "digest": np.array(block.digest),
+            "lengths": np.array([len(text.tokens) for text in vectors], dtype=np.int64),
+            "tokens": np.frombuffer(json.dumps(tokens).encode(), dtype=np.uint8),
+            "vectors": np.concatenate([text.vectors for text in vectors], axis=-2),
+        }
+        beside = self.folder / "next.part"
+        with zipfile.ZipFile(beside, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+        beside.replace(self._path(self.n_blocks))
+        self.n_blocks += 1
+
+    def texts(self) -> Iterator[TokenVectors]:
+        """Yield every text of every block."""
+        for number in range(self.n_blocks):
+            with _open_block(self._path(number)) as block:
+                tokens = json.loads(block["tokens"].tobytes())
+                vectors = block["vectors"]
+                start = 0
+                for length in block["lengths"].tolist():
+                    stop = start + length
+                    text = vectors[..., start:stop, :]
+                    yield TokenVectors(tuple(tokens[start:stop]), text, None)
+                    start = stop
+
+    def is_empty(self) -> bool:
+        """Return whether no block was ever finished."""
+        return not self._path(0).exists()
+
+    def remove(self) -> None:
+        """Remove the folder: the file is whole."""
+        shutil.rmtree(self.folder)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:06d}.npz"
+
+
+def _open_block(path: Path) -> np.lib.npyio.NpzFile:
+    try:
+        opened = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise FormatError(f"{path} cannot be read ({error}); remove its folder") from None
+    assert isinstance(opened, np.lib.npyio.NpzFile)
+    return opened
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    beside = path.with_name(f"{path.name}.part")
+    beside.write_bytes(content)
+    beside.replace(path)

@@ -1,0 +1,148 @@
+"""A corpus comes out the same, to the last byte, however often its run was killed."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import Elmo
+from elmore.embed import CorpusOptions, embed_corpus
+from elmore.errors import ConfigError, DataError
+from tests.oracle.elmo import random_model, write_model
+
+# Blocks of about 40 tokens, slowed down so that a kill falls anywhere.
+PROGRAM = """
+import sys, time
+from pathlib import Path
+import torch
+from elmore import Elmo
+from elmore.embed import CorpusOptions, embed_corpus
+
+torch.set_num_threads(1)
+model, corpus, out = sys.argv[1:]
+options = CorpusOptions(layers="all", block_numbers=40 * 36)
+lines = Path(corpus).read_text().splitlines()
+elmo = Elmo.from_pretrained(model)
+print("ready", flush=True)
+embed_corpus(elmo, lines, Path(out), options, lambda *_: time.sleep(0.002))
+"""
+
+
+def write_corpus(path: Path, n_lines: int) -> Path:
+    rng = random.Random(0)
+    lines = [
+        " ".join(rng.choice(("the", "bank", "of", "river", "은행", ".")) for _ in range(n))
+        for n in (rng.choice([0, 1, 5, 9, 20]) for _ in range(n_lines))
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def nothing(*_: int) -> None:
+    pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["parquet", "npz", "h5", "jsonl"])
+def test_killed_at_random_moments(tiny_model: Path, tmp_path: Path, suffix: str) -> None:
+    corpus = write_corpus(tmp_path / "corpus.txt", 300)
+    command = [sys.executable, "-c", PROGRAM, str(tiny_model), str(corpus)]
+    whole, killed = tmp_path / f"whole.{suffix}", tmp_path / f"killed.{suffix}"
+    subprocess.run([*command, str(whole)], check=True, stdout=subprocess.DEVNULL)
+    rng = random.Random(suffix)
+    n_killed = 0
+    for _ in range(4):
+        with subprocess.Popen([*command, str(killed)], stdout=subprocess.PIPE) as run:
+            assert run.stdout is not None
+            assert run.stdout.readline() == b"ready\n"
+            time.sleep(rng.uniform(0.0, 0.5))
+            run.send_signal(signal.SIGKILL)
+        n_killed += run.returncode == -signal.SIGKILL
+    assert n_killed > 0
+    subprocess.run([*command, str(killed)], check=True, stdout=subprocess.DEVNULL)
+    assert killed.read_bytes() == whole.read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
+        [corpus.name, whole.name, killed.name]
+    )
+
+
+def test_finished_blocks_are_not_made_again(tiny_model: Path, tmp_path: Path) -> None:
+    lines = write_corpus(tmp_path / "corpus.txt", 60).read_text().splitlines()
+    options = CorpusOptions(block_numbers=40 * 12)
+
+    def stop_late(n_texts: int, n_tokens: int) -> None:
+        nonlocal n_read
+        n_read += n_texts
+        if n_read > 30:
+            raise KeyboardInterrupt
+
+    n_read = 0
+    elmo = Elmo.from_pretrained(tiny_model)
+    with pytest.raises(KeyboardInterrupt):
+        embed_corpus(elmo, lines, tmp_path / "out.npz", options, stop_late)
+    assert not (tmp_path / "out.npz").exists()
+    again = Elmo.from_pretrained(tiny_model)
+    n_spelled_before = again.cache.misses
+    steps: list[int] = []
+    embed_corpus(
+        again, lines, tmp_path / "out.npz", options, lambda n_texts, _: steps.append(n_texts)
+    )
+    assert sum(steps) == 60
+    assert max(steps) > 1, "no block was taken over whole"
+    fresh = Elmo.from_pretrained(tiny_model)
+    embed_corpus(fresh, lines, tmp_path / "fresh.npz", options, nothing)
+    assert again.cache.misses - n_spelled_before < fresh.cache.misses
+    assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "fresh.npz").read_bytes()
+
+
+def test_vectors_are_those_of_elmo(tiny_model: Path, tmp_path: Path) -> None:
+    lines = write_corpus(tmp_path / "corpus.txt", 40).read_text().splitlines()
+    elmo = Elmo.from_pretrained(tiny_model)
+    options = CorpusOptions(block_numbers=40 * 12)
+    embed_corpus(elmo, lines, tmp_path / "out.npz", options, nothing)
+    with np.load(tmp_path / "out.npz") as found:
+        for number, text in enumerate(elmo.encode_tokens(lines)):
+            np.testing.assert_allclose(found[str(number)], text.vectors, atol=2e-6, rtol=0)
+            assert tuple(found[f"{number}.tokens"]) == text.tokens
+
+
+def test_another_run_is_not_mixed_in(tiny_model: Path, tmp_path: Path) -> None:
+    lines = write_corpus(tmp_path / "corpus.txt", 60).read_text().splitlines()
+    out, options = tmp_path / "out.npz", CorpusOptions(block_numbers=40 * 12)
+
+    def stop(n_texts: int, n_tokens: int) -> None:
+        if (out.parent / "out.npz.blocks/000001.npz").exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, options, stop)
+    blocks = {path: path.read_bytes() for path in (tmp_path / "out.npz.blocks").iterdir()}
+    with pytest.raises(DataError, match="made from other text"):
+        embed_corpus(Elmo.from_pretrained(tiny_model), ["x", *lines], out, options, nothing)
+    other = CorpusOptions(layers="top", block_numbers=40 * 12)
+    with pytest.raises(ConfigError, match="blocks of another run"):
+        embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, other, nothing)
+    write_model(tmp_path / "other", *random_model(
+        2, n_layers=2, dim=12, projection_dim=6, skip=True, cell_clip=0.5, proj_clip=0.5,
+        activation="relu", n_highway=1, filters=[[1, 4], [2, 6], [3, 8]], char_dim=5,
+    ))  # fmt: skip
+    with pytest.raises(ConfigError, match="blocks of another run"):
+        embed_corpus(Elmo.from_pretrained(tmp_path / "other"), lines, out, options, nothing)
+    assert {path: path.read_bytes() for path in (tmp_path / "out.npz.blocks").iterdir()} == blocks
+
+
+def test_sentences_of_a_line_are_texts(tiny_model: Path, tmp_path: Path) -> None:
+    options = CorpusOptions(split_sentences="en")
+    lines = ["It rained. We stayed.", "", "The end."]
+    embed_corpus(Elmo.from_pretrained(tiny_model), lines, tmp_path / "out.npz", options, nothing)
+    with np.load(tmp_path / "out.npz") as found:
+        assert [" ".join(found[f"{i}.tokens"]) for i in range(3)] == [
+            "It rained .",
+            "We stayed .",
+            "The end .",
+        ]
