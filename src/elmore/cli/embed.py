@@ -1,5 +1,6 @@
 """`elmore embed`: texts, files or standard input to vectors."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from elmore.cli import arguments
 from elmore.cli.terminal import TablePrinter, progress_bar
 from elmore.errors import DataError
 from elmore.text import decode_lines
@@ -18,14 +20,16 @@ def embed(
     *texts: str,
     model: Annotated[str, Parameter(alias="-m")] = "en",
     out: Annotated[Path | None, Parameter(alias="-o")] = None,
-    layers: Literal["mix", "all", "top"] | int = "mix",
+    layers: Annotated[
+        Literal["mix", "all", "top"] | int, Parameter(converter=arguments.layers)
+    ] = "mix",
     dtype: Literal["float32", "float16"] = "float32",
     tokenizer: str | None = None,
     split_sentences: str | None = None,
     keep_sentence_marks: Annotated[bool, Parameter(negative="")] = False,
     vocab: Path | None = None,
     word_vectors: Path | None = None,
-    batch_tokens: int = 4096,
+    batch_tokens: Annotated[int, Parameter(converter=arguments.whole_number)] = 4096,
 ) -> None:
     """Give one vector per word: a table on a terminal, JSON Lines in a pipe, or a file.
 
@@ -58,13 +62,13 @@ def embed(
         CorpusOptions,
         Elmo,
         JsonLinesWriter,
-        check_suffix,
+        check_out,
         embed_corpus,
         embed_lines,
     )
 
     if out is not None:
-        check_suffix(out)
+        check_out(out)
     n_texts, lines = _read(texts)
     elmo = Elmo.from_pretrained(
         model,
@@ -94,42 +98,45 @@ def embed(
             raise
 
 
-def _read(arguments: Sequence[str]) -> tuple[int | None, Iterator[str]]:
+def _read(given: Sequence[str]) -> tuple[int | None, Iterator[str]]:
     """Return how many texts there are, where that can be known, and the texts."""
-    if not arguments:
+    if not given:
         if sys.stdin.isatty():
             raise DataError("nothing to embed; give texts, name a file, or pipe text in")
         return None, decode_lines(sys.stdin.buffer, "standard input")
-    for argument in arguments:
-        _check_argument(argument)
-    sizes = [_count_lines(Path(one)) if _is_file(one) else 1 for one in arguments]
-    return sum(sizes), _texts_of(arguments)
+    for one in given:
+        _check(one)
+    sizes = [_count_lines(one) if _is_file(one) else 1 for one in given]
+    return None if None in sizes else sum(filter(None, sizes)), _texts_of(given)
 
 
-def _texts_of(arguments: Sequence[str]) -> Iterator[str]:
-    for argument in arguments:
-        if _is_file(argument):
-            with Path(argument).open("rb") as file:
-                yield from decode_lines(file, argument)
+def _texts_of(given: Sequence[str]) -> Iterator[str]:
+    for one in given:
+        if _is_file(one):
+            with Path(one).open("rb") as file:
+                yield from decode_lines(file, one)
         else:
-            yield argument
+            yield one
 
 
-def _check_argument(argument: str) -> None:
+def _check(one: str) -> None:
     """Refuse what was meant as a file name but is none, and bytes that are no text."""
-    looks_like_file = len(argument.split()) == 1 and (
-        Path(argument).suffix in _FILE_SUFFIXES or argument.startswith(("./", "../", "/", "~"))
+    looks_like_file = len(one.split()) == 1 and (
+        Path(one).suffix in _FILE_SUFFIXES or one.startswith(("./", "../", "/", "~"))
     )
-    if looks_like_file and not _is_file(argument):
-        raise DataError(f"there is no file {argument}; to embed a text, put more than a name")
-    if any("\ud800" <= character <= "\udfff" for character in argument):
-        raise DataError(f"the text {argument!r} is not UTF-8; check the terminal's encoding")
+    if looks_like_file and not _is_file(one):
+        raise DataError(f"there is no file {one}; to embed a text, put more than a name")
+    if any("\ud800" <= character <= "\udfff" for character in one):
+        raise DataError(f"the text {one!r} is not UTF-8; check the terminal's encoding")
 
 
-def _is_file(argument: str) -> bool:
-    return len(argument) < 4096 and "\0" not in argument and Path(argument).is_file()
+def _is_file(one: str) -> bool:
+    """Return whether there is such a file; a pipe such as <(command) is one."""
+    return os.path.exists(one) and not os.path.isdir(one)  # noqa: PTH110, PTH112  any text may come
 
 
-def _count_lines(path: Path) -> int:
-    with path.open("rb") as file:
+def _count_lines(path: str) -> int | None:
+    if not Path(path).is_file():
+        return None  # a pipe can be read only once
+    with Path(path).open("rb") as file:
         return sum(1 for _ in file)

@@ -14,6 +14,7 @@ app = App(
     help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
     version=__version__,
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # said and answered below
 )
 for verb, summary in {
     "embed": "Give one vector per word of texts, files or standard input.",

@@ -4,7 +4,7 @@ from elmore.embed.cache import WordCache
 from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines
 from elmore.embed.elmo import Elmo, Session
 from elmore.embed.results import Scores, TokenIds, TokenVectors
-from elmore.embed.writers import JsonLinesWriter, check_suffix
+from elmore.embed.writers import JsonLinesWriter, check_out
 
 __all__ = [
     "CorpusOptions",
@@ -15,7 +15,7 @@ __all__ = [
     "TokenIds",
     "TokenVectors",
     "WordCache",
-    "check_suffix",
+    "check_out",
     "embed_corpus",
     "embed_lines",
 ]

@@ -24,11 +24,12 @@ import numpy as np
 from elmore.embed.elmo import Elmo
 from elmore.embed.pooling import Layers, check_layers
 from elmore.embed.results import DType, TokenVectors
-from elmore.embed.writers import check_suffix, open_writer
+from elmore.embed.writers import check_out, open_writer
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.text import split_sentences
 
 _BLOCKS_AHEAD = 2
+_TOKENS_AT_ONCE = 4096  # where results are wanted as they come
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def embed_lines(
     elmo: Elmo, lines: Iterable[str], options: CorpusOptions, progress: Progress
 ) -> Iterator[TokenVectors]:
     """Yield the vectors of the texts in `lines`, one after the other."""
-    for block in _ahead(_blocks(elmo, iter(lines), options)):
+    for block in _blocks(elmo, iter(lines), options, _TOKENS_AT_ONCE):
         yield from _embed(elmo, block, options, progress)
 
 
@@ -72,23 +73,25 @@ def embed_corpus(
     elmo: Elmo, lines: Iterable[str], out: Path, options: CorpusOptions, progress: Progress
 ) -> None:
     """Write the vectors of the texts in `lines` to `out`, going on where a killed run stopped."""
-    check_suffix(out)
+    check_out(out)
     check_layers(options.layers, elmo.n_layers)
     spool = _Spool(out.with_name(f"{out.name}.blocks"), elmo, options)
     iterator = iter(lines)
+    n_layers = elmo.n_layers if options.layers == "all" else 1
+    max_tokens = max(1, options.block_numbers // (n_layers * elmo.dim))
     try:
         for n_texts, n_tokens in spool.skip_finished(iterator):
             progress(n_texts, n_tokens)
         with ThreadPoolExecutor(1) as writer:
             writing: Future[None] | None = None
-            for block in _ahead(_blocks(elmo, iterator, options)):
+            for block in _ahead(_blocks(elmo, iterator, options, max_tokens)):
+                elmo.cache.clear()
                 vectors = _embed(elmo, block, options, progress)
                 if writing is not None:
                     writing.result()
                 writing = writer.submit(spool.add, block, vectors)
             if writing is not None:
                 writing.result()
-        n_layers = elmo.n_layers if options.layers == "all" else 1
         with open_writer(out, n_layers, elmo.dim, options.dtype) as target:
             for number, text in enumerate(spool.texts()):
                 target.write(number, text)
@@ -99,10 +102,10 @@ def embed_corpus(
     spool.remove()
 
 
-def _blocks(elmo: Elmo, lines: Iterator[str], options: CorpusOptions) -> Iterator[_Block]:
-    """Cut the lines into blocks by the size of what they will give."""
-    numbers_a_token = elmo.dim * (elmo.n_layers if options.layers == "all" else 1)
-    max_tokens = max(1, options.block_numbers // numbers_a_token)
+def _blocks(
+    elmo: Elmo, lines: Iterator[str], options: CorpusOptions, max_tokens: int
+) -> Iterator[_Block]:
+    """Tokenize lines until they have so many tokens, or are so many."""
     digest, n_lines, n_tokens = hashlib.sha256(), 0, 0
     texts: list[tuple[str, ...]] = []
     for line in lines:
@@ -131,7 +134,6 @@ def _line_bytes(line: str) -> bytes:
 def _embed(
     elmo: Elmo, block: _Block, options: CorpusOptions, progress: Progress
 ) -> list[TokenVectors]:
-    elmo.cache.clear()
     return elmo._encode_tokens(
         block.texts,
         layers=options.layers,
@@ -144,11 +146,14 @@ def _embed(
 
 def _ahead(blocks: Iterator[_Block]) -> Iterator[_Block]:
     """Yield the same blocks, the next ones being made in another thread meanwhile."""
-    with ThreadPoolExecutor(1) as maker:
+    maker = ThreadPoolExecutor(1)
+    try:
         waiting = [maker.submit(next, blocks, None) for _ in range(_BLOCKS_AHEAD)]
         while (block := waiting.pop(0).result()) is not None:
             waiting.append(maker.submit(next, blocks, None))
             yield block
+    finally:
+        maker.shutdown(cancel_futures=True)
 
 
 class _Spool:

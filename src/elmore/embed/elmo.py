@@ -21,7 +21,7 @@ from elmore.embed.results import (
     converter,
 )
 from elmore.embed.texts import Texts, tokenize, with_marks
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, DataError
 from elmore.formats import Pretrained, read_pretrained, read_word_vectors, write_native
 from elmore.model import BiLM, BiLMConfig, ScalarMix
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Tokenizer, tokenizer_by_name
@@ -87,7 +87,7 @@ class Elmo:
             if model.vocab is None:
                 raise ConfigError(
                     f"{word_vectors} has a row for each word of a vocabulary, and {name_or_path} "
-                    "has none; name it with vocab="
+                    "has none; name it with vocab= (--vocab)"
                 )
             dim = model.bilm.config.lstm.projection_dim
             rows = read_word_vectors(Path(word_vectors), model.vocab, dim)
@@ -223,6 +223,8 @@ class Elmo:
         marked = [
             [BEGIN_SENTENCE, *text.tokens, END_SENTENCE] for text in tokenize(texts, self.tokenizer)
         ]
+        if not marked:
+            raise DataError("there is no text; a batch needs at least one")
         rows = [torch.from_numpy(self.reader.encoder.encode(words)) for words in marked]
         ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
         lengths = torch.tensor([len(row) for row in rows])

@@ -6,7 +6,7 @@ A file is written beside its place and renamed at the end, so that a name never 
 import json
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from elmore.embed.results import DType, TokenVectors
 from elmore.errors import ConfigError, MissingExtraError
+from elmore.formats import NewHdf5
 
 
 class VectorWriter(ABC):
@@ -38,7 +39,11 @@ class JsonLinesWriter(VectorWriter):
 
     def write(self, number: int, text: TokenVectors) -> None:
         """Write one line."""
-        record = {"text": number, "tokens": text.tokens, "vectors": text.vectors.tolist()}
+        record = {
+            "text": number,
+            "tokens": _writable(text.tokens),
+            "vectors": text.vectors.tolist(),
+        }
         self._file.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
 
     def close(self) -> None:
@@ -54,7 +59,10 @@ class NpzWriter(VectorWriter):
 
     def write(self, number: int, text: TokenVectors) -> None:
         """Write the two arrays of one text."""
-        arrays = {f"{number}": text.vectors, f"{number}.tokens": np.array(text.tokens, dtype=str)}
+        arrays = {
+            f"{number}": text.vectors,
+            f"{number}.tokens": np.array(_writable(text.tokens), dtype=str),
+        }
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")  # no clock: the same vectors, the same bytes
             with self._archive.open(entry, "w", force_zip64=True) as member:
@@ -69,19 +77,21 @@ class Hdf5Writer(VectorWriter):
     """AllenNLP's layout: the number of the text as the key, and `sentence_to_index` as JSON."""
 
     def __init__(self, path: Path) -> None:
-        self._file = h5py.File(path, "w")
+        self._file = NewHdf5(path)
         self._numbers: dict[str, str] = {}
 
     def write(self, number: int, text: TokenVectors) -> None:
         """Write the vectors of one text."""
-        self._file.create_dataset(str(number), data=text.vectors)
-        self._numbers[" ".join(text.tokens)] = str(number)
+        self._file.add(str(number), text.vectors)
+        self._numbers[" ".join(_writable(text.tokens))] = str(number)
 
     def close(self) -> None:
         """Write which sentence has which number."""
-        index = np.array([json.dumps(self._numbers)], dtype=h5py.string_dtype())
-        self._file.create_dataset("sentence_to_index", data=index)
-        self._file.close()
+        try:
+            index = np.array([json.dumps(self._numbers)], dtype=h5py.string_dtype())
+            self._file.add("sentence_to_index", index)
+        finally:
+            self._file.close()
 
 
 class ParquetWriter(VectorWriter):
@@ -109,7 +119,7 @@ class ParquetWriter(VectorWriter):
         """Write the rows of one text."""
         n_tokens = len(text.tokens)
         layers = text.vectors if text.vectors.ndim == 3 else text.vectors[None]
-        columns: list[Any] = [[number] * n_tokens, list(range(n_tokens)), list(text.tokens)]
+        columns: list[Any] = [[number] * n_tokens, list(range(n_tokens)), _writable(text.tokens)]
         for layer in layers:
             flat = self._pa.array(np.ascontiguousarray(layer).reshape(-1))
             columns.append(self._pa.FixedSizeListArray.from_arrays(flat, self._dim))
@@ -130,11 +140,18 @@ class ParquetWriter(VectorWriter):
             self._parquet.close()
 
 
+def _writable(tokens: Sequence[str]) -> list[str]:
+    """Return tokens as UTF-8 can hold them: a question mark for each lone surrogate."""
+    return [token.encode("utf-8", "replace").decode("utf-8") for token in tokens]
+
+
 SUFFIXES = (".jsonl", ".npz", ".h5", ".hdf5", ".parquet")
 
 
-def check_suffix(path: Path) -> None:
-    """Refuse a file whose name says no format that can be written."""
+def check_out(path: Path) -> None:
+    """Refuse a file whose name says no format that can be written, and a folder."""
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder; give the name of a file")
     if path.suffix not in SUFFIXES:
         raise ConfigError(
             f"{path} ends in {path.suffix or 'nothing'!r}; expected one of {', '.join(SUFFIXES)}"
@@ -144,7 +161,7 @@ def check_suffix(path: Path) -> None:
 @contextmanager
 def open_writer(path: Path, n_layers: int, dim: int, dtype: DType) -> Iterator[VectorWriter]:
     """Open the writer that the file's name asks for; each text has `n_layers` layers of `dim`."""
-    check_suffix(path)
+    check_out(path)
     beside = path.with_name(f"{path.name}.part")
     writer: VectorWriter | None = None
     try:

@@ -7,11 +7,13 @@ from elmore.formats.bilm_tf import (
     write_bilm_tf,
     write_word_vectors,
 )
+from elmore.formats.hdf5 import NewHdf5
 from elmore.formats.native import read_native, write_native
 from elmore.formats.pretrained import Pretrained
 from elmore.formats.resolve import bundled_models, read_pretrained
 
 __all__ = [
+    "NewHdf5",
     "Pretrained",
     "bundled_models",
     "read_bilm_tf",

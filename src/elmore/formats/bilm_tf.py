@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import torch
 
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.formats.bilm_tf_names import Array, datasets
+from elmore.formats.bilm_tf_names import datasets
+from elmore.formats.hdf5 import Array, NewHdf5, holds, read_arrays
 from elmore.formats.pretrained import (
     Pretrained,
     build_bilm,
@@ -43,14 +43,16 @@ def _read_config(options: Mapping[str, Any], arrays: Mapping[str, Array], path: 
                     f"{path}: char_cnn.n_characters is {n_characters!r}; expected 261 or 262"
                 )
             encoder: CharCnnConfig | WordTableConfig = CharCnnConfig(
-                char_dim=_field(_section(cnn, "embedding", path), "char_cnn.embedding.dim", path),
+                char_dim=_field(
+                    _section(cnn, "char_cnn.embedding", path), "char_cnn.embedding.dim", path
+                ),
                 filters=_filters(_field(cnn, "char_cnn.filters", path), path),
                 n_highway=cnn.get("n_highway") or 0,
                 activation=_field(cnn, "char_cnn.activation", path),
                 max_characters=_field(cnn, "char_cnn.max_characters_per_token", path),
             )
         elif "embedding" in arrays:
-            encoder = WordTableConfig(n_words=len(arrays["embedding"]))
+            encoder = WordTableConfig(n_words=_n_rows(arrays["embedding"]))
         else:
             raise FormatError(
                 f"{path} lacks char_cnn, and the weights have no embedding of words either; "
@@ -66,7 +68,7 @@ def _read_config(options: Mapping[str, Any], arrays: Mapping[str, Array], path: 
                 projection_clip=lstm.get("proj_clip"),
                 skip_connections=lstm.get("use_skip_connections", False),
             ),
-            n_softmax_words=len(arrays["softmax/b"]) if "softmax/b" in arrays else None,
+            n_softmax_words=_n_rows(arrays["softmax/b"]) if "softmax/b" in arrays else None,
         )
     except ConfigError as error:
         raise FormatError(f"{path}: {error}") from None
@@ -110,6 +112,10 @@ def _field(section: Mapping[str, Any], full_name: str, path: Path) -> Any:
     return section[name]
 
 
+def _n_rows(array: Array) -> int:
+    return len(array) if array.ndim else 0  # a scalar has none, and is refused for that
+
+
 def _filters(pairs: Any, path: Path) -> tuple[tuple[int, int], ...]:
     if not isinstance(pairs, list) or not all(isinstance(pair, list) for pair in pairs):
         raise FormatError(f"{path}: char_cnn.filters is {pairs!r}; expected [[width, number], …]")
@@ -124,22 +130,14 @@ def read_bilm_tf_folder(folder: Path, vocab: Path | None = None) -> Pretrained:
     options = _only(
         sorted(folder.glob("*options*.json")), f"{folder} has no options.json", "options files"
     )
-    by_content: dict[str, list[Path]] = {"RNN_0": [], "softmax": []}
-    for path in sorted(p for p in folder.iterdir() if p.suffix in HDF5_SUFFIXES):
-        with _open_hdf5(path) as file:
-            holds = next((key for key in by_content if key in file), None)
-        if holds:
-            by_content[holds].append(path)
-    weights = _only(
-        by_content["RNN_0"], f"{folder} has {options.name} but no HDF5 of weights", "weights"
-    )
-    if len(by_content["softmax"]) > 1:
-        _only(by_content["softmax"], "", "softmax files")
+    hdf5s = sorted(path for path in folder.iterdir() if path.suffix in HDF5_SUFFIXES)
+    all_weights = [path for path in hdf5s if holds(path, "RNN_0")]
+    softmaxes = [path for path in hdf5s if path not in all_weights and holds(path, "softmax")]
     vocabs = [vocab] if vocab else sorted(folder.glob("vocab*.txt"))
     return read_bilm_tf(
         options,
-        weights,
-        softmax=next(iter(by_content["softmax"]), None),
+        _only(all_weights, f"{folder} has {options.name} but no HDF5 of weights", "weights"),
+        softmax=_only(softmaxes, "", "softmax files") if softmaxes else None,
         vocab=_only(vocabs, "", "vocabularies") if vocabs else None,
     )
 
@@ -157,9 +155,9 @@ def read_bilm_tf(
     options.json does not say how the text was tokenized; the published models are English, so that
     is what raw strings get unless `tokenizer` names another.
     """
-    arrays = _read_arrays(weights)
+    arrays = read_arrays(weights)
     if softmax is not None:
-        arrays |= _read_arrays(softmax)
+        arrays |= read_arrays(softmax)
     content = read_json(options)
     config = _read_config(content, arrays, options)
     words = Vocab.read(vocab) if vocab else None
@@ -184,10 +182,15 @@ def write_bilm_tf(model: Pretrained, folder: Path) -> None:
     tensors = {name: tensor.numpy(force=True) for name, tensor in model.bilm.state_dict().items()}
     with new_folder(folder) as beside:
         write_json(beside / OPTIONS, _write_options(model))
-        for dataset in datasets(model.bilm.config):
-            file_name = SOFTMAX if dataset.path.startswith("softmax/") else WEIGHTS
-            with h5py.File(beside / file_name, "a") as file:
-                file[dataset.path] = dataset.write(*(tensors[name] for name in dataset.names))
+        table = datasets(model.bilm.config)
+        softmax = [dataset for dataset in table if dataset.path.startswith("softmax/")]
+        weights = [dataset for dataset in table if dataset not in softmax]
+        for file_name, part in ((WEIGHTS, weights), (SOFTMAX, softmax)):
+            if part:
+                with NewHdf5(beside / file_name) as file:
+                    for dataset in part:
+                        ours = (tensors[name] for name in dataset.names)
+                        file.add(dataset.path, dataset.write(*ours))
         if model.vocab is not None:
             model.vocab.write(beside / VOCAB)
 
@@ -197,7 +200,7 @@ def write_bilm_tf(model: Pretrained, folder: Path) -> None:
 
 def read_word_vectors(path: Path, vocab: Vocab, projection_dim: int) -> Array:
     """Read cached token vectors: one dataset `embedding`, row i for word i of the vocabulary."""
-    arrays = _read_arrays(path)
+    arrays = read_arrays(path)
     expected = {"embedding": (len(vocab), projection_dim)}
     check_arrays({name: array.shape for name, array in arrays.items()}, expected, path)
     return arrays["embedding"]
@@ -208,39 +211,13 @@ def write_word_vectors(path: Path, vectors: Array) -> None:
     if vectors.ndim != 2:
         raise DataError(f"word vectors have shape {vectors.shape}; expected (words, numbers)")
     beside = path.with_name(f"{path.name}.part")
-    with h5py.File(beside, "w") as file:
-        file["embedding"] = vectors.astype(np.float32)
-    beside.replace(path)
-
-
-# --- HDF5 -----------------------------------------------------------------------------------------
-
-
-def _open_hdf5(path: Path) -> Any:
-    if not path.is_file():
-        raise FormatError(f"there is no file {path}")
     try:
-        return h5py.File(path, "r")
-    except OSError as error:
-        raise FormatError(f"{path} is not a whole HDF5 file ({error}); copy it anew") from None
-
-
-def _read_arrays(path: Path) -> dict[str, Array]:
-    """Read every dataset of a file as float32, by its full path."""
-    arrays: dict[str, Array] = {}
-
-    def read(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            if item.dtype.kind != "f":
-                raise FormatError(f"{path}: {name} holds {item.dtype}; expected floating point")
-            arrays[name] = np.asarray(item, dtype=np.float32)
-
-    with _open_hdf5(path) as file:
-        try:
-            file.visititems(read)
-        except OSError as error:
-            raise FormatError(f"{path} cannot be read ({error}); copy it anew") from None
-    return arrays
+        with NewHdf5(beside) as file:
+            file.add("embedding", vectors.astype(np.float32))
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def _only(paths: list[Path], none: str, many: str) -> Path:

@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from elmore.formats.hdf5 import Array
 from elmore.formats.pretrained import Shape
 from elmore.model import BiLMConfig, CharCnnConfig
-
-Array = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,10 @@ def write_native(
     }
     with new_folder(folder) as beside:
         write_json(beside / CONFIG, content)
-        save_file(stored, beside / WEIGHTS)
+        try:
+            save_file(stored, beside / WEIGHTS)
+        except SafetensorError as error:  # such as a full disk
+            raise OSError(f"{folder} cannot be written: {error}") from None
         if model.vocab is not None:
             model.vocab.write(beside / VOCAB)
 

@@ -102,7 +102,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object."""
     try:
         content = json.loads(path.read_bytes().decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path} is not JSON ({error}); expected a JSON object") from None
     if not isinstance(content, dict):
         raise FormatError(f"{path} holds a JSON {type(content).__name__}; expected an object")

@@ -7,6 +7,8 @@ from elmore.errors import ConfigError
 
 Activation = Literal["relu", "tanh"]
 
+_MOST_LAYERS, _LARGEST = 100, 2**24  # beyond these a file is damaged
+
 
 @dataclass(frozen=True)
 class CharCnnConfig:
@@ -84,7 +86,7 @@ class LstmConfig:
             )
         for name in ("cell_clip", "projection_clip"):
             clip = getattr(self, name)
-            if clip is not None and not (isinstance(clip, int | float) and clip > 0):
+            if clip is not None and not (type(clip) in (int, float) and clip > 0):
                 raise ConfigError(f"{name} is {clip!r}; expected a number above 0, or none")
         if not isinstance(self.skip_connections, bool):
             raise ConfigError(
@@ -117,3 +119,6 @@ def _at_least(smallest: int, **values: int) -> None:
     for name, value in values.items():
         if type(value) is not int or value < smallest:
             raise ConfigError(f"{name} is {value!r}; expected a whole number, at least {smallest}")
+        largest = _MOST_LAYERS if name in ("n_layers", "n_highway") else _LARGEST
+        if value > largest:
+            raise ConfigError(f"{name} is {value}; expected at most {largest}")

@@ -53,7 +53,7 @@ class Vocab:
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             raise FormatError(f"{path} is not UTF-8 in line {line}; a vocabulary must be") from None
-        words = [line.removesuffix("\r") for line in text.split("\n")]
+        words = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
         if words[-1] == "":
             words.pop()
         if "" in words:
@@ -67,4 +67,7 @@ class Vocab:
 
     def write(self, path: Path) -> None:
         """Write the words, one a line."""
+        for word in self.words:
+            if word == "" or "\n" in word:
+                raise DataError(f"the word {word!r} cannot stand in a file of a word a line")
         path.write_bytes("".join(f"{word}\n" for word in self.words).encode("utf-8"))

@@ -1,0 +1,180 @@
+"""What only a process of its own shows: signals, pipes, full disks, and what it imports."""
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elmore import Elmo
+
+from .conftest import Run, check_one_line
+
+Start = Callable[..., subprocess.Popen[bytes]]
+SUFFIXES = (".jsonl", ".npz", ".h5", ".parquet")
+LIMITS = {".jsonl": 60_000, ".npz": 60_000, ".h5": 60_000, ".parquet": 8000, "": 8000}
+"""Bytes that a file may have, by the suffix of the output: a disk that is full without being one.
+
+Enough for the blocks that `embed` keeps on its way, too little for what it makes of them.
+"""
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Start `elmore` with arguments, after a statement of Python; it never outlives its test."""
+    processes = []
+
+    def call(*arguments: object, first: str = "", **streams: Any) -> subprocess.Popen[bytes]:
+        program = f"{first}; from elmore.cli.main import main; main()"
+        how = ["-c", program] if first else ["-m", "elmore"]
+        command = [sys.executable, *how, *map(str, arguments)]
+        processes.append(subprocess.Popen(command, stderr=subprocess.PIPE, **streams))
+        return processes[-1]
+
+    yield call
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def check_nothing_half_done(out: Path) -> None:
+    """No output under its name or a passing one; finished blocks may stay, to go on from."""
+    assert {path.name for path in out.parent.glob(f"{out.name}*")} <= {f"{out.name}.blocks"}
+    assert list(out.parent.rglob("*.part")) == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["embed", "--help"], ["convert", "--help"]])
+def test_help_needs_no_torch(arguments: list[str]) -> None:
+    program = (
+        "import sys; from elmore.cli.main import run; "
+        f"code = run({arguments!r}); sys.exit(code or 'torch' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert b"Usage: elmore" in result.stdout
+
+
+def test_a_pipe_through_the_program(start: Start, tiny_model: Path) -> None:
+    texts = ["The bank .", "", "은행 😀"]
+    process = start("embed", "-m", tiny_model, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    out, err = process.communicate("\n".join(texts).encode(), timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    records = [json.loads(line) for line in out.splitlines()]
+    expected = Elmo.from_pretrained(tiny_model).encode_tokens(texts)
+    assert [record["tokens"] for record in records] == [list(text.tokens) for text in expected]
+    for record, text in zip(records, expected, strict=True):
+        vectors = np.reshape(record["vectors"], text.vectors.shape)
+        np.testing.assert_allclose(vectors, text.vectors, atol=1e-6)
+
+
+def test_a_reader_that_has_seen_enough(start: Start, tiny_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("the quick brown fox\n" * 3000)
+    process = start("embed", tmp_path / "corpus.txt", "-m", tiny_model, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["text"] == 0
+    process.stdout.close()
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (141, b"")  # as a program that SIGPIPE ends
+
+
+def test_ctrl_c(start: Start, tiny_model: Path, tmp_path: Path) -> None:
+    corpus, out = tmp_path / "corpus.txt", tmp_path / "out.jsonl"
+    corpus.write_text("the quick brown fox jumps over the lazy dog .\n" * 100_000)
+    # Whoever runs the tests in the background has made them deaf to it.
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    flags = ["-m", tiny_model, "--out", out, "--tokenizer", "whitespace"]
+    process = start("embed", corpus, *flags, first=listen)
+    deadline = time.monotonic() + 60
+    while list(tmp_path.iterdir()) == [corpus] and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)  # into the work
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    check_nothing_half_done(out)
+    assert process.returncode == 130
+    assert err.decode().splitlines()[-1:] == ["stopped"]
+    assert b"Traceback" not in err
+
+
+# --- full disks -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_full_disk(elmore: Run, tiny_model: Path, tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"out{suffix}.part").symlink_to("/dev/full")
+    result = elmore("embed", "hi", "-m", tiny_model, "--out", tmp_path / f"out{suffix}")
+    assert result.code == 2
+    check_one_line(result.err)
+    assert "No space left on device" in result.err
+    check_nothing_half_done(tmp_path / f"out{suffix}")
+
+
+@pytest.fixture
+def small_corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text("".join(f"the quick brown fox {i}\n" for i in range(100)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("out", "arguments"),
+    [
+        ("out.jsonl", ["embed", "corpus.txt", "-m"]),
+        ("out.npz", ["embed", "corpus.txt", "-m"]),
+        ("out.parquet", ["embed", "corpus.txt", "-m"]),
+        ("elmore", ["convert", "--to", "elmore"]),
+    ],
+)
+def test_a_disk_that_fills_up(
+    *,
+    elmore: Run,
+    tiny_model: Path,
+    small_corpus: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    out: str,
+    arguments: list[str],
+) -> None:
+    monkeypatch.chdir(small_corpus.parent)
+    limit = LIMITS[Path(out).suffix]
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, unlimited[1]))
+    try:
+        result = elmore(*arguments, tiny_model, "--out", out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert result.code == 2
+    check_one_line(result.err)
+    check_nothing_half_done(small_corpus.with_name(out))
+
+
+@pytest.mark.parametrize(
+    ("out", "arguments"),
+    [("out.h5", ["embed", "corpus.txt", "-m"]), ("bilm-tf", ["convert", "--to", "bilm-tf"])],
+)
+def test_a_disk_that_fills_up_under_hdf5(
+    start: Start, tiny_model: Path, small_corpus: Path, out: str, arguments: list[str]
+) -> None:
+    """In processes of their own, because HDF5 may crash where it cannot write."""
+    limit = LIMITS[Path(out).suffix]
+    first = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({limit}, {limit}))"
+    process = start(*arguments, tiny_model, "--out", out, first=first, cwd=small_corpus.parent)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    check_one_line(err.decode())
+    check_nothing_half_done(small_corpus.with_name(out))
+
+
+def test_standard_output_on_a_full_disk(start: Start, tiny_model: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = start("embed", "hi", "-m", tiny_model, stdout=full)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    check_one_line(err.decode())

@@ -1,0 +1,67 @@
+"""Row i is word i, in the file and in memory."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmore.errors import DataError, FormatError
+from elmore.text import Vocab
+
+WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), min_size=1)
+
+
+@settings(deadline=None, max_examples=100)
+@given(words=st.lists(WORD, unique=True))
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
+    path = tmp_path_factory.mktemp("vocab") / "vocab.txt"
+    Vocab(words).write(path)
+    vocab = Vocab.read(path)
+    assert list(vocab) == words
+    assert vocab.encode(words).tolist() == list(range(len(words)))
+
+
+def test_row_0_is_an_ordinary_word_and_strangers_are_unk() -> None:
+    vocab = Vocab(["the", "<UNK>", "cat"])
+    assert vocab.encode(["the", "dog", "cat", "The"]).tolist() == [0, 1, 2, 1]
+    assert vocab.encode([]).tolist() == []
+    assert (vocab.get("the"), vocab.get("dog")) == (0, None)
+    assert "the" in vocab
+    assert "dog" not in vocab
+
+
+def test_without_unk_a_stranger_is_named() -> None:
+    with pytest.raises(DataError, match=r"'dog' is not in the vocabulary of 2 words.*<UNK>"):
+        Vocab(["the", "cat"]).encode(["cat", "dog", "bird"])
+
+
+def write(tmp_path: Path, content: bytes) -> Path:
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    "content", [b"<S>\r\n</S>\r\ncat\r\n", b"<S>\n</S>\ncat", b"<S>\n</S>\ncat\n"]
+)
+def test_line_ends_are_no_part_of_words(tmp_path: Path, content: bytes) -> None:
+    assert list(Vocab.read(write(tmp_path, content))) == ["<S>", "</S>", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\nb\na\n", "'a' twice"),
+        (b"a\n\nb\n", "no word in line 2"),
+        (b"a\r\n\r\nb\r\n", "no word in line 2"),
+        (b"a\nb\n\xff\nc\n", "not UTF-8 in line 3"),
+    ],
+)
+def test_a_faulty_file_is_refused_with_the_place(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(FormatError, match=message) as caught:
+        Vocab.read(path)
+    assert str(path) in str(caught.value)
