@@ -5,13 +5,20 @@ from typing import Any
 
 from cyclopts import Token
 
+_NAMES = ("mix", "all", "top")
+
 
 def whole_number(_: Any, tokens: Sequence[Token]) -> int:
     """Take a whole number and nothing else."""
-    return int(tokens[0].value)
+    value = tokens[0].value
+    if not value.isdecimal():
+        raise ValueError(f"got {value!r}, expected a whole number")
+    return int(value)
 
 
 def layers(_: Any, tokens: Sequence[Token]) -> str | int:
     """Take the name or the number of layers; whether the model has them is for the model to say."""
     value = tokens[0].value
-    return value if value in ("mix", "all", "top") else int(value)
+    if value not in _NAMES and not value.isdecimal():
+        raise ValueError(f"got {value!r}, expected {', '.join(_NAMES)}, or the number of a layer")
+    return value if value in _NAMES else int(value)
