@@ -7,9 +7,10 @@ where a tokenizer drops characters inside a word (Moses drops ASCII control char
 
 import re
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from elmore.errors import ConfigError
+from elmore.text.moses import MosesWords
 
 
 class Token(NamedTuple):
@@ -45,36 +46,13 @@ class EnglishTokenizer:
 
     name = "english"
 
-    # sacremoses writes "..." as DOTMULTI while it works, and so turns that word into dots.
-    _placeholder, _stand_in = "DOTMULTI", "DOTMULTX"
-    # All that Moses drops: white space and ASCII control characters.
-    _dropped = re.compile(r"[\s\x00-\x1f]*")
-
     @cached_property
-    def _moses(self) -> Any:
-        from sacremoses import MosesTokenizer  # noqa: PLC0415  0.1 s of tables, only if used
-
-        return MosesTokenizer(lang="en")
+    def _words(self) -> MosesWords:
+        return MosesWords()
 
     def __call__(self, text: str) -> list[Token]:
         """Return the Moses tokens, unescaped."""
-        safe = text.replace(self._placeholder, self._stand_in)
-        tokens = []
-        position = 0
-        for word in self._moses.tokenize(safe, escape=False):
-            start = position = self._skip(safe, position)
-            for character in word:
-                position = self._skip(safe, position)
-                assert safe[position] == character, (word, safe[start : position + 1])
-                position += 1
-            surface = text[start:position]
-            tokens.append(Token(self._dropped.sub("", surface), start, position))
-        return tokens
-
-    def _skip(self, text: str, position: int) -> int:
-        match = self._dropped.match(text, position)
-        assert match is not None  # the pattern matches the empty string
-        return match.end()
+        return list(map(Token._make, self._words(text)))
 
 
 _TOKENIZERS: dict[str, type[WhitespaceTokenizer] | type[EnglishTokenizer]] = {
