@@ -1,5 +1,6 @@
 """Fixtures that several folders use: tiny models, and the files of shared/ where they are."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,19 @@ def tiny_model(
 @pytest.fixture(scope="session")
 def tiny_elmo(tiny_model: Path) -> Elmo:
     return Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    """torch's threads: with one, the fast engine has its caller's; with two, two of its own."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    try:
+        yield request.param
+    finally:
+        now = torch.get_num_threads()
+        torch.set_num_threads(before)
+    assert now == request.param, "something changed its caller's threads"
 
 
 @pytest.fixture(scope="session")

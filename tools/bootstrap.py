@@ -75,7 +75,7 @@ def _install_torch() -> str:
     On Linux the registry's newest torch brings gigabytes of CUDA. Without an NVIDIA GPU the local
     version `+cpu` is asked for instead, as pip is configured and then from PyTorch's own index.
     """
-    if not _runs("-c", "import torch"):
+    if not _runs("-c", f"import torch; assert torch.__version__.startswith('{TORCH}')"):
         if sys.platform != "linux" or shutil.which("nvidia-smi"):
             _pip("install", f"torch=={TORCH}")
         else:

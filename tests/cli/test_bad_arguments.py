@@ -34,7 +34,7 @@ def test_words_the_command_line_does_not_know(
     [
         (["--layers", "9"], "layers is 9; expected mix, all, top, or one of 0, 1, 2"),
         (["--layers", "3"], "layers is 3"),
-        (["--layers", "-1"], "layers is -1"),
+        (["--layers", "-1"], "got '-1', expected mix, all, top"),
         (["--layers", "1.5"], "1.5"),  # not rounded to a layer that nobody asked for
         (["--tokenizer", "klingon"], "'klingon'; known: whitespace, english"),
         (["--batch-tokens", "0"], "0; expected at least 1"),

@@ -9,10 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from elmore import Elmo
 from elmore.embed import CorpusOptions, embed_corpus
-from elmore.errors import ConfigError, DataError
+from elmore.embed.cache import KnownWords
+from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
+from elmore.formats import read_pretrained
+from elmore.text import Vocab
 from tests.oracle.elmo import random_model, write_model
 
 # Blocks of about 40 tokens, slowed down so that a kill falls anywhere.
@@ -23,7 +27,7 @@ import torch
 from elmore import Elmo
 from elmore.embed import CorpusOptions, embed_corpus
 
-torch.set_num_threads(1)
+torch.set_num_threads(2)
 model, corpus, out = sys.argv[1:]
 options = CorpusOptions(layers="all", block_numbers=40 * 36)
 lines = Path(corpus).read_text().splitlines()
@@ -125,15 +129,32 @@ def test_another_run_is_not_mixed_in(tiny_model: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="made from other text"):
         embed_corpus(Elmo.from_pretrained(tiny_model), ["x", *lines], out, options, nothing)
     other = CorpusOptions(layers="top", block_numbers=40 * 12)
-    with pytest.raises(ConfigError, match="blocks of another run"):
+    with pytest.raises(ConfigError, match=r"blocks of another run \(layers\)"):
         embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, other, nothing)
+    known = KnownWords(Vocab(["bank"]), torch.zeros(1, 6))
+    with pytest.raises(ConfigError, match=r"blocks of another run \(known words\)"):
+        embed_corpus(Elmo(read_pretrained(tiny_model), known=known), lines, out, options, nothing)
     write_model(tmp_path / "other", *random_model(
         2, n_layers=2, dim=12, projection_dim=6, skip=True, cell_clip=0.5, proj_clip=0.5,
         activation="relu", n_highway=1, filters=[[1, 4], [2, 6], [3, 8]], char_dim=5,
     ))  # fmt: skip
-    with pytest.raises(ConfigError, match="blocks of another run"):
+    with pytest.raises(ConfigError, match=r"blocks of another run \(model\)"):
         embed_corpus(Elmo.from_pretrained(tmp_path / "other"), lines, out, options, nothing)
     assert {path: path.read_bytes() for path in (tmp_path / "out.npz.blocks").iterdir()} == blocks
+    (tmp_path / "out.npz.blocks/000000.npz").write_bytes(b"")
+    with pytest.raises(FormatError, match=r"000000\.npz cannot be read"):
+        embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, options, nothing)
+
+
+def test_a_missing_library_is_told_at_once(
+    tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmore.embed.writers.find_spec", lambda name: None)
+    elmo = Elmo.from_pretrained(tiny_model)
+    with pytest.raises(MissingExtraError, match=r"pip install 'elmore\[parquet\]'"):
+        embed_corpus(elmo, ["a"], tmp_path / "out.parquet", CorpusOptions(), nothing)
+    assert elmo.cache.misses == 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_sentences_of_a_line_are_texts(tiny_model: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ WORDS = st.text(max_size=6) | st.sampled_from(["the", "bank", "은행", "<S>", "
 TEXT = st.lists(WORDS, max_size=9)
 
 
-def test_twice_is_bit_identical(tiny_elmo: Elmo) -> None:
+def test_twice_is_bit_identical(tiny_elmo: Elmo, threads: int) -> None:
     texts = ["we sat on the river bank .", "은행 계좌", "", "bank"]
     once, again = (tiny_elmo.encode_tokens(texts, layers="all") for _ in range(2))
     for a, b in zip(once, again, strict=True):

@@ -99,6 +99,38 @@ def test_a_learned_mix_is_used(tiny_model: Path) -> None:
     np.testing.assert_allclose(mixed.vectors, expected, atol=1e-6)
 
 
+def test_an_assigned_mix_is_a_frozen_copy(tiny_model: Path) -> None:
+    elmo = Elmo.from_pretrained(tiny_model)
+    learned = ScalarMix(3, dropout=0.5).train()
+    elmo.mix = learned
+    once, again = (elmo.encode_tokens(["a b"], output="torch")[0].vectors for _ in range(2))
+    assert torch.equal(once, again)
+    assert not once.requires_grad
+    assert learned.training
+    assert learned.w.requires_grad
+    with pytest.raises(ConfigError, match="2 weights, for 3 layers"):
+        elmo.mix = ScalarMix(2)
+
+
+@pytest.mark.parametrize("engine", ["fast", "textbook"])
+def test_training_the_network_changes_its_vectors(tiny_model: Path, engine: Any) -> None:
+    elmo = Elmo.from_pretrained(tiny_model, engine=engine)
+    (before,) = elmo.encode_tokens([["a", "b"]], layers="all")
+    with torch.no_grad():
+        for weight in elmo.bilm.parameters():
+            weight.mul_(1.1)
+    (after,) = elmo.encode_tokens([["a", "b"]], layers="all")
+    fresh = Elmo(elmo.model, engine=engine).encode_tokens([["a", "b"]], layers="all")[0]
+    np.testing.assert_array_equal(after.vectors, fresh.vectors)
+    assert (np.abs(after.vectors - before.vectors).max(axis=(1, 2)) > 1e-3).all()
+
+
+def test_no_texts(tiny_elmo: Elmo) -> None:
+    assert tiny_elmo.encode_tokens([]) == []
+    with pytest.raises(DataError, match="at least one"):
+        tiny_elmo.ids([])
+
+
 def test_scores_agree_with_the_oracle(tmp_path: Path) -> None:
     options, weights = random_model(
         5, n_layers=2, dim=10, projection_dim=5, skip=True, cell_clip=0.5, proj_clip=0.5,

@@ -108,7 +108,7 @@ def test_a_session_carries_state_as_the_oracle_does(
 
 
 @pytest.mark.parametrize("engine", ["fast", "textbook"])
-def test_golden_vectors_by_characters(golden: Path, engine: Any) -> None:
+def test_golden_vectors_by_characters(golden: Path, engine: Any, threads: int) -> None:
     _check_golden(golden, Elmo.from_pretrained(golden, engine=engine))
 
 

@@ -21,7 +21,7 @@ from elmore.formats import (
     write_native,
     write_word_vectors,
 )
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
 from elmore.text import Vocab
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank"]
@@ -81,6 +81,13 @@ OURS = {
     "no tokenizer is called 'x'": set_config(tokenizer="x"),
     "token_encoder.kind is 'bpe'": set_config(token_encoder__kind="bpe"),
     "token_encoder.kind is None": set_config(token_encoder=[]),
+    r"token_encoder.kind is '\[\]'": set_config(token_encoder__kind=[]),
+    r"no tokenizer is called '\[\]'": set_config(tokenizer=[]),
+    "filters is 5": set_config(token_encoder__filters=5),
+    r"filters is \(1, 2\)": set_config(token_encoder__filters=[1, 2]),
+    "training is 5; expected an object": set_config(training=5),
+    "n_characters is 300": set_config(token_encoder__n_characters=300),
+    "n_layers is 1000000000000; expected at most": set_config(lstm__n_layers=10**12),
     "lstm is 3; expected an object": set_config(lstm=3),
     "cell_dim is 'big'": set_config(lstm__cell_dim="big"),
     "lacks softmax.bias": set_weights(lambda t: t.pop("softmax.bias")),
@@ -183,3 +190,25 @@ def test_a_hub_name_is_read_from_the_cache_when_offline(
         read_pretrained("hf://someone/else")
     with pytest.raises(FormatError, match="cannot be fetched"):
         read_pretrained("hf://not a name")
+
+
+def test_a_word_table_needs_the_sentence_marks(tmp_path: Path) -> None:
+    config = BiLMConfig(WordTableConfig(2), LstmConfig(1, 4, 3))
+    write_native(Pretrained(BiLM(config), "whitespace", Vocab(["a", "<UNK>"])), tmp_path / "m")
+    with pytest.raises(FormatError, match="lacks <S>"):
+        read_pretrained(tmp_path / "m")
+
+
+def test_a_vocabulary_beside_a_folder_without_one(tmp_path: Path) -> None:
+    config = BiLMConfig(CharCnnConfig(3, ((1, 2),), 1, "relu"), LstmConfig(1, 4, 3))
+    write_native(Pretrained(BiLM(config), "whitespace"), tmp_path / "m")
+    Vocab(WORDS).write(tmp_path / "words.txt")
+    assert read_pretrained(tmp_path / "m", tmp_path / "words.txt").vocab is not None
+    Vocab(WORDS).write(tmp_path / "m/vocab.txt")
+    with pytest.raises(FormatError, match="has its own vocabulary"):
+        read_pretrained(tmp_path / "m", tmp_path / "words.txt")
+
+
+def test_a_foreign_config_does_not_hide_a_published_model(theirs: Path) -> None:
+    (theirs / "config.json").write_text('{"model_type": "elmo"}')
+    assert read_pretrained(theirs).vocab is not None

@@ -58,11 +58,9 @@ def test_starts_equal_and_reports_what_it_holds() -> None:
 
 
 def test_given_weights_are_the_mix() -> None:
-    mix = ScalarMix(3, weights=(0, 1, 3))
-    assert mix.s.tolist() == pytest.approx([0.0, 0.25, 0.75])
-    mix(LAYERS.float(), MASK).sum().backward()
-    assert mix.w.grad is not None
-    assert torch.isfinite(mix.w.grad).all()
+    assert ScalarMix(3, weights=(1, 1, 2)).s.tolist() == pytest.approx([0.25, 0.25, 0.5])
+    top = ScalarMix(3, weights=(0, 0, 1), trainable=False)
+    assert torch.equal(top(LAYERS.float(), MASK), LAYERS[2].float() * MASK[:, :, None])
 
 
 def test_fixed_weights_do_not_learn() -> None:
@@ -84,7 +82,8 @@ def test_dropout_only_while_training() -> None:
         ({"norm": "layer"}, "norm is 'layer'; expected one of"),
         ({"weights": (1, 2)}, "2 mix weights for 3 layers"),
         ({"weights": (1, -2, 3)}, "none below 0"),
-        ({"weights": (0, 0, 0)}, "not all 0"),
+        ({"weights": (0, 0, 0), "trainable": False}, "not all 0"),
+        ({"weights": (0, 1, 1)}, "never learns"),
         ({"dropout": 1.0}, "dropout is 1.0"),
     ],
 )

@@ -26,7 +26,7 @@ def test_row_0_is_an_ordinary_word_and_strangers_are_unk() -> None:
     vocab = Vocab(["the", "<UNK>", "cat"])
     assert vocab.encode(["the", "dog", "cat", "The"]).tolist() == [0, 1, 2, 1]
     assert vocab.encode([]).tolist() == []
-    assert (vocab.get("the"), vocab.get("dog")) == (0, None)
+    assert ("the" in vocab, "dog" in vocab) == (True, False)
     assert "the" in vocab
     assert "dog" not in vocab
 

@@ -54,6 +54,8 @@ def convert(
         raise ConfigError("--softmax goes with an options.json and its weights, not with a folder")
     else:
         model = read_pretrained(source, vocab)
+    if tokenizer is not None and to == "bilm-tf":
+        raise ConfigError("--tokenizer is for a folder of ours; bilm-tf stores no tokenizer")
     if tokenizer is not None:
         model = replace(model, tokenizer=tokenizer_by_name(tokenizer).name)
     if to == "elmore":

@@ -65,6 +65,7 @@ def embed(
         check_out,
         embed_corpus,
         embed_lines,
+        spool_folder,
     )
 
     if out is not None:
@@ -94,7 +95,8 @@ def embed(
         try:
             embed_corpus(elmo, lines, out, options, progress)
         except KeyboardInterrupt:
-            sys.stderr.write("the same command goes on from here\n")
+            if spool_folder(out).exists():
+                sys.stderr.write("the same command goes on from here\n")
             raise
 
 
@@ -126,6 +128,8 @@ def _check(one: str) -> None:
     )
     if looks_like_file and not _is_file(one):
         raise DataError(f"there is no file {one}; to embed a text, put more than a name")
+    if os.path.isdir(one):  # noqa: PTH112  any text may come
+        raise DataError(f"{one} is a folder; name the files in it, such as {one}/*.txt")
     if any("\ud800" <= character <= "\udfff" for character in one):
         raise DataError(f"the text {one!r} is not UTF-8; check the terminal's encoding")
 

@@ -26,7 +26,10 @@ for verb, summary in {
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == 130:
+        os._exit(code)  # at once: a thread may be in the middle of a batch, or waiting for input
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -44,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}")
     except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)  # noqa: T201
+        print("stopped", file=sys.stderr, flush=True)  # noqa: T201
         return 130
     return 0
 

@@ -1,7 +1,7 @@
 """Sentences to arrays."""
 
 from elmore.embed.cache import WordCache
-from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines
+from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines, spool_folder
 from elmore.embed.elmo import Elmo, Session
 from elmore.embed.results import Scores, TokenIds, TokenVectors
 from elmore.embed.writers import JsonLinesWriter, check_out
@@ -18,4 +18,5 @@ __all__ = [
     "check_out",
     "embed_corpus",
     "embed_lines",
+    "spool_folder",
 ]

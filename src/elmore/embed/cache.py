@@ -7,8 +7,10 @@ file of cached vectors stay.
 Shapes: W words, p projection_dim.
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import torch
 from torch import Tensor
@@ -38,7 +40,9 @@ class WordCache:
         self.misses = 0
         self._n_known = len(known.vocab) if known else 0
         # Memory of which the system gives only what is written to.
-        self._table = torch.empty(self._n_known + max_words, projection_dim, device=device)
+        with torch.inference_mode(False):  # it outlives the mode it was made in
+            self._table = torch.empty(self._n_known + max_words, projection_dim, device=device)
+        self._lock = Lock()  # one Elmo may serve several threads
         self._rows: dict[str, int] = {}
         self._ring: list[str] = []  # the word of each row after the known ones
         self._next = 0
@@ -57,26 +61,36 @@ class WordCache:
 
     def vectors(self, words: Sequence[str], spell: Callable[[list[str]], Tensor]) -> Tensor:
         """Return the vectors of distinct words (W, p); `spell` makes those that are not here."""
-        rows = [self._rows.get(word, -1) for word in words]
-        new = [place for place, row in enumerate(rows) if row < 0]
-        self.hits += len(words) - len(new)
-        self.misses += len(new)
-        if not new:
-            return self._table[rows]
-        new_words = [words[place] for place in new]
-        spelled = spell(new_words)
-        found = self._table[rows]  # row -1 stands for those that are filled in here
-        found[new] = spelled
-        self.add(new_words, spelled)
-        return found
+        with self._lock:
+            rows = [self._rows.get(word, -1) for word in words]
+            new = [place for place, row in enumerate(rows) if row < 0]
+            self.hits += len(words) - len(new)
+            self.misses += len(new)
+            if not new:
+                return self._table[rows]
+            new_words = [words[place] for place in new]
+            spelled = spell(new_words)
+            found = spelled.new_empty(len(words), spelled.shape[1])
+            found[new] = spelled
+            here = [place for place, row in enumerate(rows) if row >= 0]
+            found[here] = self._table[[rows[place] for place in here]]
+            self._add(new_words, spelled)
+            return found
 
     def clear(self) -> None:
         """Forget every word that was spelled; the known ones stay."""
-        for word in self._ring:
-            del self._rows[word]
-        self._ring, self._next = [], 0
+        with self._lock:
+            for word in self._ring:
+                del self._rows[word]
+            self._ring, self._next = [], 0
 
-    def add(self, words: Sequence[str], vectors: Tensor) -> None:
+    def fingerprint(self) -> str:
+        """Return a hash of the known words and their vectors."""
+        digest = hashlib.sha256("\n".join(list(self._rows)[: self._n_known]).encode())
+        digest.update(self._table[: self._n_known].numpy(force=True).data)
+        return digest.hexdigest()
+
+    def _add(self, words: Sequence[str], vectors: Tensor) -> None:
         """Remember words that are not here; the oldest go first."""
         rows = []
         for word in words[: self.max_words]:

@@ -11,6 +11,7 @@ Tokenizing, embedding and writing overlap, each in its own thread.
 
 import hashlib
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +19,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
+from queue import Queue
+from threading import Event, Thread
+from typing import IO, Any
 
 import numpy as np
 
@@ -28,6 +32,7 @@ from elmore.embed.writers import check_out, open_writer
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.text import split_sentences
 
+_BLOCK_ARRAYS = ("n_lines", "digest", "lengths", "tokens", "vectors")
 _BLOCKS_AHEAD = 2
 _TOKENS_AT_ONCE = 4096  # where results are wanted as they come
 
@@ -75,7 +80,7 @@ def embed_corpus(
     """Write the vectors of the texts in `lines` to `out`, going on where a killed run stopped."""
     check_out(out)
     check_layers(options.layers, elmo.n_layers)
-    spool = _Spool(out.with_name(f"{out.name}.blocks"), elmo, options)
+    spool = _Spool(spool_folder(out), elmo, options)
     iterator = iter(lines)
     n_layers = elmo.n_layers if options.layers == "all" else 1
     max_tokens = max(1, options.block_numbers // (n_layers * elmo.dim))
@@ -100,6 +105,11 @@ def embed_corpus(
             spool.remove()  # nothing to go on from
         raise
     spool.remove()
+
+
+def spool_folder(out: Path) -> Path:
+    """Return where the finished blocks of an unfinished file are."""
+    return out.with_name(f"{out.name}.blocks")
 
 
 def _blocks(
@@ -146,14 +156,31 @@ def _embed(
 
 def _ahead(blocks: Iterator[_Block]) -> Iterator[_Block]:
     """Yield the same blocks, the next ones being made in another thread meanwhile."""
-    maker = ThreadPoolExecutor(1)
+    made: Queue[_Block | BaseException | None] = Queue(_BLOCKS_AHEAD)
+    left = Event()
+
+    def make() -> None:
+        last: BaseException | None = None
+        try:
+            for block in blocks:
+                made.put(block)
+                if left.is_set():
+                    return
+        except BaseException as error:
+            last = error
+        made.put(last)
+
+    # A daemon, because it may be waiting for a line that never comes.
+    Thread(target=make, daemon=True).start()
     try:
-        waiting = [maker.submit(next, blocks, None) for _ in range(_BLOCKS_AHEAD)]
-        while (block := waiting.pop(0).result()) is not None:
-            waiting.append(maker.submit(next, blocks, None))
+        while (block := made.get()) is not None:
+            if isinstance(block, BaseException):
+                raise block
             yield block
     finally:
-        maker.shutdown(cancel_futures=True)
+        left.set()
+        while not made.empty():  # let it go on, and so end
+            made.get_nowait()
 
 
 class _Spool:
@@ -162,30 +189,23 @@ class _Spool:
     def __init__(self, folder: Path, elmo: Elmo, options: CorpusOptions) -> None:
         self.folder = folder
         self.n_blocks = 0
-        job = json.dumps(
-            {
-                "model": elmo.model.fingerprint(),
-                "tokenizer": elmo.tokenizer.name,
-                "max_batch_tokens": elmo.reader.max_batch_tokens,
-                **asdict(options),
-            },
-            indent=2,
-        )
-        path = folder / "job.json"
-        if path.exists() and path.read_text() != job:
+        self.job = folder / "job.json"
+        job = {**elmo.fingerprint(), **asdict(options)}
+        found = json.loads(self.job.read_bytes()) if self.job.exists() else {}
+        others = [name for name in job if found.get(name) != job[name]]
+        if others and (self.job.exists() or not self.is_empty()):
             raise ConfigError(
-                f"{folder} holds the blocks of another run (another model or other options); "
+                f"{folder} holds the blocks of another run ({', '.join(others)}); "
                 "remove it, or write to another file"
             )
         folder.mkdir(exist_ok=True)
-        _write_whole(path, job.encode())
+        _write_whole(self.job, lambda file: file.write(json.dumps(job, indent=2).encode()))
 
     def skip_finished(self, lines: Iterator[str]) -> Iterator[tuple[int, int]]:
         """Step over the lines of finished blocks; yield how many texts and tokens each had."""
         while (path := self._path(self.n_blocks)).exists():
-            with _open_block(path) as block:
-                n_lines, wanted = int(block["n_lines"]), str(block["digest"])
-                lengths = block["lengths"]
+            block = _read_block(path)
+            n_lines, wanted, lengths = int(block["n_lines"]), str(block["digest"]), block["lengths"]
             digest = hashlib.sha256()
             for line in islice(lines, n_lines):
                 digest.update(_line_bytes(line))
@@ -200,56 +220,56 @@ class _Spool:
     def add(self, block: _Block, vectors: list[TokenVectors]) -> None:
         """Keep a block; once this returns, a kill does not cost it."""
         tokens = [token for text in vectors for token in text.tokens]
-        arrays = {
+        arrays: dict[str, Any] = {
             "n_lines": np.array(block.n_lines),
             "digest": np.array(block.digest),
             "lengths": np.array([len(text.tokens) for text in vectors], dtype=np.int64),
             "tokens": np.frombuffer(json.dumps(tokens).encode(), dtype=np.uint8),
             "vectors": np.concatenate([text.vectors for text in vectors], axis=-2),
         }
-        beside = self.folder / "next.part"
-        with zipfile.ZipFile(beside, "w") as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, allow_pickle=False)
-        beside.replace(self._path(self.n_blocks))
+        _write_whole(self._path(self.n_blocks), lambda file: np.savez(file, **arrays))
         self.n_blocks += 1
 
     def texts(self) -> Iterator[TokenVectors]:
         """Yield every text of every block."""
         for number in range(self.n_blocks):
-            with _open_block(self._path(number)) as block:
-                tokens = json.loads(block["tokens"].tobytes())
-                vectors = block["vectors"]
-                start = 0
-                for length in block["lengths"].tolist():
-                    stop = start + length
-                    text = vectors[..., start:stop, :]
-                    yield TokenVectors(tuple(tokens[start:stop]), text, None)
-                    start = stop
+            block = _read_block(self._path(number))
+            tokens = json.loads(block["tokens"].tobytes())
+            start = 0
+            for length in block["lengths"].tolist():
+                stop = start + length
+                vectors = block["vectors"][..., start:stop, :]
+                yield TokenVectors(tuple(tokens[start:stop]), vectors, None)
+                start = stop
 
     def is_empty(self) -> bool:
         """Return whether no block was ever finished."""
         return not self._path(0).exists()
 
     def remove(self) -> None:
-        """Remove the folder: the file is whole."""
+        """Remove the folder: the file is whole, or nothing was begun."""
+        # The last block first and the job at the end: what a kill leaves is a shorter run.
+        for path in sorted(self.folder.glob("*.npz"), reverse=True):
+            path.unlink()
         shutil.rmtree(self.folder)
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:06d}.npz"
 
 
-def _open_block(path: Path) -> np.lib.npyio.NpzFile:
+def _read_block(path: Path) -> dict[str, Any]:
     try:
-        opened = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        with np.load(path, allow_pickle=False) as opened:
+            return {name: opened[name] for name in _BLOCK_ARRAYS}
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise FormatError(f"{path} cannot be read ({error}); remove its folder") from None
-    assert isinstance(opened, np.lib.npyio.NpzFile)
-    return opened
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file beside its place, see it to the disk, and rename it."""
     beside = path.with_name(f"{path.name}.part")
-    beside.write_bytes(content)
+    with beside.open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
     beside.replace(path)

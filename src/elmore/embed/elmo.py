@@ -1,6 +1,7 @@
 """Sentences in, arrays out: `Elmo`, the face of the network for everyone who wants vectors."""
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ class Elmo:
     """A pretrained biLM that turns text into vectors: deterministic, in any batch, in any order.
 
     `mix` is the mean of the layers to begin with; assign another `ScalarMix`, such as one that a
-    task has learned, and `layers="mix"` uses it.
+    task has learned, and `layers="mix"` uses it. It is not saved with the model.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class Elmo:
             known=known,
             engine=engine,
         )
-        self.mix = ScalarMix(self.n_layers, trainable=False).to(device).eval()
+        self.mix = ScalarMix(self.n_layers)
 
     @classmethod
     def from_pretrained(
@@ -108,6 +109,17 @@ class Elmo:
         write_native(self.model, Path(folder), dtype)
 
     @property
+    def mix(self) -> ScalarMix:
+        """The mix of `layers="mix"`: a frozen copy of what was assigned, without its dropout."""
+        return self._mix
+
+    @mix.setter
+    def mix(self, mix: ScalarMix) -> None:
+        if len(mix.w) != self.n_layers:
+            raise ConfigError(f"the mix has {len(mix.w)} weights, for {self.n_layers} layers")
+        self._mix = deepcopy(mix).requires_grad_(False).to(self.reader.device).eval()
+
+    @property
     def bilm(self) -> BiLM:
         """The network, frozen; give it to an `ElmoLayer` to train a task on it."""
         return self.model.bilm
@@ -116,6 +128,19 @@ class Elmo:
     def config(self) -> BiLMConfig:
         """The shape of the network."""
         return self.model.bilm.config
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return all that decides the vectors to the last bit, apart from the text."""
+        mix = {name: tensor.tolist() for name, tensor in self.mix.state_dict().items()}
+        return {
+            "model": self.model.fingerprint(),
+            "known words": self.cache.fingerprint(),
+            "tokenizer": self.tokenizer.name,
+            "mix": f"{mix}, norm {self.mix.norm}",
+            "engine": f"{'fast' if self.reader.is_fast else 'textbook'} on {self.reader.device}",
+            "batch": f"{self.reader.max_batch_tokens} tokens, {self.cache.max_words} words",
+            "torch": f"{torch.__version__}, {torch.get_num_threads()} threads",
+        }
 
     @property
     def cache(self) -> WordCache:
@@ -143,6 +168,7 @@ class Elmo:
     ) -> list[TokenVectors]:
         """Return one vector per word of each text.
 
+        Texts are strings or lists of tokens: ["The", "bank"] is two texts, [["The", "bank"]] one.
         `layers` is "mix" (their weighted mean), "all", "top", or a number from 0, the context-free
         layer, upwards.
         """

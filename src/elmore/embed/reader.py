@@ -74,17 +74,36 @@ class Reader:
         self.device = next(self.bilm.parameters()).device
         if engine == "fast" and self.device.type != "cpu":
             raise ConfigError(f"the fast engine runs on a CPU, and the model is on {self.device}")
-        fast = engine != "textbook" and self.device.type == "cpu"
-        self.engine: Engine = (
-            FastEngine(self.bilm) if fast else TextbookEngine(self.bilm, max_batch_tokens)
-        )
+        self.is_fast = engine != "textbook" and self.device.type == "cpu"
+        self._engine: Engine | None = None
+        self._weights: list[tuple[int, int]] = []
         self.cache = WordCache(
             self.bilm.config.lstm.projection_dim, cache_words, known, self.device
         )
 
+    @property
+    def engine(self) -> Engine:
+        """What runs the network; made anew when its weights have changed, as in training."""
+        weights = [(id(weight), weight._version) for weight in self.bilm.parameters()]
+        if self._engine is None or weights != self._weights:
+            with torch.inference_mode(False), torch.no_grad():
+                self._engine = (
+                    FastEngine(self.bilm)
+                    if self.is_fast
+                    else TextbookEngine(self.bilm, self.max_batch_tokens)
+                )
+            self._weights = weights
+            self.cache.clear()
+        return self._engine
+
     def token_vectors(self, words: Sequence[str]) -> Tensor:
         """Return the context-free vectors of distinct words, (words, p)."""
-        return self.cache.vectors(words, self._spell)
+        engine = self.engine
+
+        def spell(new: list[str]) -> Tensor:
+            return engine.token_vectors(torch.from_numpy(self.encoder.encode(new)).to(self.device))
+
+        return self.cache.vectors(words, spell)
 
     def read(
         self, texts: Sequence[Sequence[str]], carried: CarriedState | None = None
@@ -118,8 +137,3 @@ class Reader:
         reading = self.engine.read(vectors, sentences, carried.of(rows, zero))
         carried.update(rows, reading.state)
         return reading.layers
-
-    def _spell(self, words: list[str]) -> Tensor:
-        return self.engine.token_vectors(
-            torch.from_numpy(self.encoder.encode(words)).to(self.device)
-        )

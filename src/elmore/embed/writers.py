@@ -8,6 +8,7 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
@@ -100,11 +101,9 @@ class ParquetWriter(VectorWriter):
     _rows_at_once = 16_384
 
     def __init__(self, path: Path, n_layers: int, dim: int, dtype: DType) -> None:
-        try:
-            import pyarrow as pa  # noqa: PLC0415  an extra
-            import pyarrow.parquet as pq  # noqa: PLC0415
-        except ModuleNotFoundError:
-            raise MissingExtraError("a .parquet file", "parquet") from None
+        import pyarrow as pa  # noqa: PLC0415  an extra
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
         self._pa, self._dim = pa, dim
         names = ["vector"] if n_layers == 1 else [f"layer_{j}" for j in range(n_layers)]
         number = pa.float32() if dtype == "float32" else pa.float16()
@@ -114,6 +113,7 @@ class ParquetWriter(VectorWriter):
         )
         self._parquet = pq.ParquetWriter(path, self._schema)
         self._waiting: list[Any] = []
+        self._n_waiting = 0
 
     def write(self, number: int, text: TokenVectors) -> None:
         """Write the rows of one text."""
@@ -123,14 +123,16 @@ class ParquetWriter(VectorWriter):
         for layer in layers:
             flat = self._pa.array(np.ascontiguousarray(layer).reshape(-1))
             columns.append(self._pa.FixedSizeListArray.from_arrays(flat, self._dim))
-        self._waiting.append(self._pa.table(columns, schema=self._schema))
-        if sum(table.num_rows for table in self._waiting) >= self._rows_at_once:
+        if n_tokens:
+            self._waiting.append(self._pa.table(columns, schema=self._schema))
+            self._n_waiting += n_tokens
+        if self._n_waiting >= self._rows_at_once:
             self._flush()
 
     def _flush(self) -> None:
         if self._waiting:
             self._parquet.write_table(self._pa.concat_tables(self._waiting).combine_chunks())
-        self._waiting = []
+        self._waiting, self._n_waiting = [], 0
 
     def close(self) -> None:
         """Write the last rows and the footer."""
@@ -152,6 +154,8 @@ def check_out(path: Path) -> None:
     """Refuse a file whose name says no format that can be written, and a folder."""
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; give the name of a file")
+    if path.suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtraError("a .parquet file", "parquet")
     if path.suffix not in SUFFIXES:
         raise ConfigError(
             f"{path} ends in {path.suffix or 'nothing'!r}; expected one of {', '.join(SUFFIXES)}"

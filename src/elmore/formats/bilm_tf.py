@@ -1,7 +1,7 @@
 """The published format of bilm-tf and AllenNLP: options.json, and HDF5 for all arrays.
 
 The files of a folder are told apart by what they hold, not by their names: weights (`RNN_0`),
-softmax (`softmax`), cached word vectors (`embedding` alone). Other files are left alone.
+softmax (`softmax`). Other files, such as dumped vectors, are left alone.
 """
 
 from collections.abc import Mapping

@@ -23,7 +23,7 @@ from elmore.formats.pretrained import (
     write_json,
 )
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
-from elmore.text import Vocab, tokenizer_by_name
+from elmore.text import N_CHARACTERS, Vocab, tokenizer_by_name
 
 CONFIG, WEIGHTS, VOCAB = "config.json", "model.safetensors", "vocab.txt"
 FORMAT = "elmore-bilm-1"
@@ -37,15 +37,17 @@ _KEYS = ("format", "token_encoder", "lstm", "n_softmax_words", "tokenizer", "tra
 T = TypeVar("T")
 
 
-def read_native(folder: Path) -> Pretrained:
-    """Read a model folder of ours."""
+def read_native(folder: Path, vocab: Path | None = None) -> Pretrained:
+    """Read a model folder of ours; `vocab` is for one that has no vocabulary of its own."""
     path = folder / CONFIG
     content = read_json(path)
     _same_keys(content, _KEYS, path, "the configuration")
     if content["format"] != FORMAT:
         raise FormatError(f"{path}: format is {content['format']!r}; this version reads {FORMAT!r}")
+    if not isinstance(content["training"], dict):
+        raise FormatError(f"{path}: training is {content['training']!r}; expected an object")
     try:
-        tokenizer_by_name(content["tokenizer"])
+        tokenizer_by_name(str(content["tokenizer"]))
         config = BiLMConfig(
             token_encoder=_read_token_encoder(content["token_encoder"], path),
             lstm=_read_fields(LstmConfig, content["lstm"], path, "lstm"),
@@ -53,8 +55,18 @@ def read_native(folder: Path) -> Pretrained:
         )
     except ConfigError as error:
         raise FormatError(f"{path}: {error}") from None
-    vocab = Vocab.read(folder / VOCAB) if (folder / VOCAB).exists() else None
-    check_vocab(config, vocab, folder)
+    encoder = config.token_encoder
+    if isinstance(encoder, CharCnnConfig) and encoder.n_characters != N_CHARACTERS:
+        raise FormatError(
+            f"{path}: n_characters is {encoder.n_characters}; "
+            f"the alphabet of bytes and marks has {N_CHARACTERS}"
+        )
+    if (folder / VOCAB).exists():
+        if vocab is not None:
+            raise FormatError(f"{folder} has its own vocabulary; {vocab} cannot replace it")
+        vocab = folder / VOCAB
+    words = Vocab.read(vocab) if vocab else None
+    check_vocab(config, words, folder)
     try:
         tensors = load_file(folder / WEIGHTS)
     except FileNotFoundError:
@@ -64,7 +76,7 @@ def read_native(folder: Path) -> Pretrained:
     except SafetensorError as error:
         raise FormatError(f"{folder / WEIGHTS} cannot be read ({error}); copy it anew") from None
     bilm = build_bilm(config, tensors, folder / WEIGHTS)
-    return Pretrained(bilm, content["tokenizer"], vocab, content["training"])
+    return Pretrained(bilm, content["tokenizer"], words, content["training"])
 
 
 def write_native(
@@ -96,7 +108,7 @@ def write_native(
 
 
 def _read_token_encoder(content: Any, path: Path) -> CharCnnConfig | WordTableConfig:
-    kind = content.get("kind") if isinstance(content, dict) else None
+    kind = str(content.get("kind")) if isinstance(content, dict) else None
     if kind not in _TOKEN_ENCODERS:
         raise FormatError(
             f"{path}: token_encoder.kind is {kind!r}; expected one of {', '.join(_TOKEN_ENCODERS)}"

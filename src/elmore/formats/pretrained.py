@@ -15,7 +15,7 @@ from torch import Tensor
 
 from elmore.errors import ConfigError, FormatError
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig
-from elmore.text import CharEncoder, Vocab
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, CharEncoder, Vocab
 
 Shape = tuple[int, ...]
 
@@ -56,6 +56,9 @@ def check_vocab(config: BiLMConfig, vocab: Vocab | None, where: Path) -> None:
     rows = {"softmax": config.n_softmax_words}
     if not isinstance(config.token_encoder, CharCnnConfig):
         rows["word table"] = config.token_encoder.n_words
+        for mark in (BEGIN_SENTENCE, END_SENTENCE):
+            if vocab is not None and mark not in vocab:
+                raise FormatError(f"the vocabulary of {where} lacks {mark}, which every text needs")
     for part, n_rows in rows.items():
         if n_rows is not None and vocab is None:
             raise FormatError(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from elmore.errors import FormatError
 from elmore.formats.bilm_tf import read_bilm_tf_folder
-from elmore.formats.native import CONFIG, read_native
+from elmore.formats.native import CONFIG, WEIGHTS, read_native
 from elmore.formats.pretrained import Pretrained
 
 _HUB = "hf://"
@@ -22,12 +22,11 @@ def bundled_models() -> dict[str, Path]:
 
 
 def read_pretrained(name_or_path: str | Path, vocab: Path | None = None) -> Pretrained:
-    """Read a model in any format; `vocab` is for published folders that have no vocabulary."""
+    """Read a model in any format; `vocab` is for folders that have no vocabulary."""
     folder = _folder(name_or_path)
-    if (folder / CONFIG).exists():
-        if vocab is not None:
-            raise FormatError(f"{folder} has its own vocabulary; {vocab} cannot replace it")
-        return read_native(folder)
+    is_published = any(folder.glob("*options*.json")) and not (folder / WEIGHTS).exists()
+    if (folder / CONFIG).exists() and not is_published:
+        return read_native(folder, vocab)
     return read_bilm_tf_folder(folder, vocab)
 
 

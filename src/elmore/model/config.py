@@ -30,7 +30,8 @@ class CharCnnConfig:
     def __post_init__(self) -> None:
         _at_least(1, char_dim=self.char_dim, n_characters=self.n_characters)
         _at_least(0, n_highway=self.n_highway)
-        if not self.filters or any(len(pair) != 2 for pair in self.filters):
+        pairs = self.filters if isinstance(self.filters, tuple) else ()
+        if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
             raise ConfigError(f"filters is {self.filters}; expected pairs of [width, number]")
         for width, number in self.filters:
             _at_least(1, **{"a filter's width": width, "a filter's number": number})

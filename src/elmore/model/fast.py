@@ -15,7 +15,7 @@ Shapes: W distinct words, B sentences, N tokens, L layers, p projection_dim, c c
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Barrier
+from threading import Barrier, Lock
 
 import torch
 from torch import Tensor
@@ -139,7 +139,8 @@ class _FastStack:
         for depth, (layer, out) in enumerate(zip(self.layers, outputs, strict=True)):
             h, c = state.h[depth], state.c[depth].clone()
             # Few words make many tokens: the first layer's gates are made word by word.
-            by_word = layer.gates(words) if depth == 0 and len(words) < len(tokens) else None
+            is_worth = len(words) < min(len(tokens), 2 * _MAX_GATE_ROWS)
+            by_word = layer.gates(words) if depth == 0 and is_worth else None
             for start, stop, sizes in steps.runs:
                 if by_word is not None:
                     gates = by_word.index_select(0, tokens[start:stop])
@@ -208,29 +209,39 @@ class _TwoThreads:
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
         self._n_threads = 0
+        self._lock = Lock()
 
     def both(self, work: Callable[[int], None]) -> None:
         """Do work(0) and work(1)."""
+        inference = torch.is_inference_mode_enabled()
+
+        def half(number: int) -> None:
+            # These modes belong to a thread, so they are set in each.
+            with torch.inference_mode(inference), torch.no_grad():
+                work(number)
+
         n_threads = torch.get_num_threads()
         if n_threads == 1:
-            with torch.no_grad():
-                work(0)
-                work(1)
-            return
-        if self._pool is None or self._n_threads != n_threads:
-            self._start(n_threads)
-        assert self._pool is not None
-        # The gradient mode belongs to a thread, so it is set in each.
-        list(self._pool.map(torch.no_grad()(work), (0, 1)))
+            half(0)
+            half(1)
+        else:
+            list(self._threads(n_threads).map(half, (0, 1)))
 
-    def _start(self, n_threads: int) -> None:
+    def _threads(self, n_threads: int) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None or self._n_threads != n_threads:
+                self._pool, self._n_threads = self._start(n_threads), n_threads
+            return self._pool
+
+    @staticmethod
+    def _start(n_threads: int) -> ThreadPoolExecutor:
         both_started = Barrier(2)
 
         def start() -> None:
             torch.set_num_threads(n_threads // 2)
             both_started.wait()
 
-        self._pool = ThreadPoolExecutor(2, thread_name_prefix="elmore", initializer=start)
-        list(self._pool.map(int, (0, 1)))
+        pool = ThreadPoolExecutor(2, thread_name_prefix="elmore", initializer=start)
+        list(pool.map(int, (0, 1)))
         torch.set_num_threads(n_threads)  # a thread's setting was everyone's
-        self._n_threads = n_threads
+        return pool

@@ -42,6 +42,11 @@ class ScalarMix(nn.Module):
             raise ConfigError(f"norm is {norm!r}; expected one of {get_args(Norm)}")
         if not 0.0 <= dropout < 1.0:
             raise ConfigError(f"dropout is {dropout}; expected a share from 0 up to, not with, 1")
+        if trainable and weights is not None and 0.0 in weights:
+            raise ConfigError(
+                f"mix weights are {list(weights)}; a weight that begins at 0 never learns: "
+                "give a small one, or trainable=False"
+            )
         self.norm = norm
         self.w = nn.Parameter(
             _logits([1.0] * n_layers if weights is None else weights, n_layers), trainable

@@ -1,6 +1,12 @@
 """Text to tokens to ids. Knows nothing of torch or of the rest of elmore."""
 
-from elmore.text.chars import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder
+from elmore.text.chars import (
+    BEGIN_SENTENCE,
+    END_SENTENCE,
+    N_CHARACTERS,
+    UNKNOWN,
+    CharEncoder,
+)
 from elmore.text.lines import decode_lines
 from elmore.text.sentences import SentenceSpan, split_sentences
 from elmore.text.tokenizers import (
@@ -15,6 +21,7 @@ from elmore.text.vocab import Vocab
 __all__ = [
     "BEGIN_SENTENCE",
     "END_SENTENCE",
+    "N_CHARACTERS",
     "UNKNOWN",
     "CharEncoder",
     "EnglishTokenizer",

@@ -29,10 +29,6 @@ class Vocab:
     def __contains__(self, word: str) -> bool:
         return word in self._ids
 
-    def get(self, word: str) -> int | None:
-        """Return the row of `word`, or None where it has none."""
-        return self._ids.get(word)
-
     def encode(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the rows of `words`, (words,); a word without one gets the row of `<UNK>`."""
         unknown = self._ids.get(UNKNOWN, -1)
