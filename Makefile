@@ -15,8 +15,10 @@ setup:          ## a virtual environment with the package and nothing else
 dev:            ## the same with every extra and the development tools
 	@$(PYTHON) tools/bootstrap.py --dev
 
-demo: setup     ## embed two sentences with the model folder in MODEL=
-	@$(BIN)/elmore embed $(if $(MODEL),--model "$(MODEL)") "I opened a bank account ." "We sat on the river bank ."
+demo:           ## embed `bank` in two sentences with the model folder in MODEL=
+	@test -n "$(MODEL)" || { echo "no model is bundled yet; name a model folder: make demo MODEL=path/to/model" >&2; exit 2; }
+	@$(PYTHON) tools/bootstrap.py
+	@$(BIN)/python tools/demo.py "$(MODEL)"
 
 test: lint types unit  ## lint, type-check, run every test
 

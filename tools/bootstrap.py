@@ -33,6 +33,7 @@ def main() -> int:
     done = {name: VENV / f".elmore-{name}" for name in ("core", "dev")}
     if any(_is(stamp, wanted) for stamp in ([done["dev"]] if dev else done.values())):
         return 0
+    print("setting up .venv (a minute or two)", flush=True)
     try:
         _make_venv()
         _pip("install", "--upgrade", "pip>=25.1")  # --group needs 25.1
@@ -62,7 +63,6 @@ def _make_venv() -> None:
     """Make .venv, also where Debian's python3 comes without ensurepip."""
     if _runs("-m", "pip", "--version"):
         return
-    print(f"making {VENV.name} with Python {sys.version.split()[0]}")
     venv.create(VENV, clear=True, with_pip=False)
     if not _runs("-m", "ensurepip", "--upgrade"):
         subprocess.run([sys.executable, "-m", "pip", "--python", PYTHON, "install", "pip"],

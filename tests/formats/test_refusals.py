@@ -119,7 +119,7 @@ def integer_bias(folder: Path) -> None:
 
 
 THEIRS = {
-    "has no options.json": lambda f: (f / "options.json").unlink(),
+    "neither a config.json nor an options.json": lambda f: (f / "options.json").unlink(),
     "2 options files": lambda f: shutil.copy(f / "options.json", f / "my_options.json"),
     "no HDF5 of weights": lambda f: (f / "weights.hdf5").unlink(),
     "2 weights": lambda f: shutil.copy(f / "weights.hdf5", f / "more.h5"),

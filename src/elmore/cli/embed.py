@@ -10,10 +10,8 @@ from cyclopts import Parameter
 
 from elmore.cli import arguments
 from elmore.cli.terminal import TablePrinter, progress_bar
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 from elmore.text import decode_lines
-
-_FILE_SUFFIXES = {".txt", ".tsv", ".csv", ".text", ".tok", ".tokens", ".md", ".json", ".jsonl"}
 
 
 def embed(
@@ -70,6 +68,8 @@ def embed(
 
     if out is not None:
         check_out(out)
+    if split_sentences == "":
+        raise ConfigError("--split-sentences needs a language, such as en or ko")
     n_texts, lines = _read(texts)
     elmo = Elmo.from_pretrained(
         model,
@@ -82,9 +82,12 @@ def embed(
     with progress_bar(shown=out is not None or not sys.stdout.isatty()) as bar:
         task = bar.add_task("embedding", total=None if split_sentences else n_texts, tokens=0)
 
-        def progress(n_texts: int, n_tokens: int) -> None:
-            tokens = bar.tasks[task].fields["tokens"] + n_tokens
-            bar.update(task, advance=n_texts, tokens=tokens)
+        def progress(n_texts: int, n_tokens: int | None) -> None:
+            shown = bar.tasks[task]
+            if n_tokens is None:  # of an earlier run: less to do, and nothing done yet
+                bar.update(task, total=shown.total and shown.total - n_texts)
+            else:
+                bar.update(task, advance=n_texts, tokens=shown.fields["tokens"] + n_tokens)
 
         if out is None:
             to_terminal = sys.stdout.isatty()
@@ -93,11 +96,12 @@ def embed(
                 writer.write(number, text)
             return
         try:
-            embed_corpus(elmo, lines, out, options, progress)
+            size = embed_corpus(elmo, lines, out, options, progress)
         except KeyboardInterrupt:
-            if spool_folder(out).exists():
-                sys.stderr.write("the same command goes on from here\n")
-            raise
+            kept = spool_folder(out).exists()
+            raise KeyboardInterrupt("the same command goes on from here" if kept else "") from None
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{out}: {size.n_texts:,} texts, {size.n_tokens:,} tokens\n")
 
 
 def _read(given: Sequence[str]) -> tuple[int | None, Iterator[str]]:
@@ -124,10 +128,10 @@ def _texts_of(given: Sequence[str]) -> Iterator[str]:
 def _check(one: str) -> None:
     """Refuse what was meant as a file name but is none, and bytes that are no text."""
     looks_like_file = len(one.split()) == 1 and (
-        Path(one).suffix in _FILE_SUFFIXES or one.startswith(("./", "../", "/", "~"))
+        Path(one).suffix[1:].isalnum() or one.startswith(("./", "../", "/", "~"))
     )
     if looks_like_file and not _is_file(one):
-        raise DataError(f"there is no file {one}; to embed a text, put more than a name")
+        raise DataError(f"there is no file {one}; if it is a text, put a space before it")
     if os.path.isdir(one):  # noqa: PTH112  any text may come
         raise DataError(f"{one} is a folder; name the files in it, such as {one}/*.txt")
     if any("\ud800" <= character <= "\udfff" for character in one):

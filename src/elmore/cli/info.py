@@ -29,21 +29,21 @@ def info(model: str = "en") -> None:
         if isinstance(encoder, CharCnnConfig):
             facts |= {
                 "tokens": "characters",
-                "character dim": encoder.char_dim,
-                "filters (width, number)": [list(pair) for pair in encoder.filters],
-                "highway layers": encoder.n_highway,
+                "char_dim": encoder.char_dim,
+                "filters": [list(pair) for pair in encoder.filters],
+                "n_highway": encoder.n_highway,
                 "activation": encoder.activation,
-                "characters a word": encoder.max_characters,
+                "max_characters": encoder.max_characters,
             }
         else:
             facts |= {"tokens": "words", "words": encoder.n_words}
         return facts | {
-            "LSTM cell dim": lstm.cell_dim,
-            "LSTM projection dim": lstm.projection_dim,
-            "cell clip": lstm.cell_clip,
-            "projection clip": lstm.projection_clip,
-            "skip connections": lstm.skip_connections,
-            "softmax words": config.n_softmax_words,
+            "cell_dim": lstm.cell_dim,
+            "projection_dim": lstm.projection_dim,
+            "cell_clip": lstm.cell_clip,
+            "projection_clip": lstm.projection_clip,
+            "skip_connections": lstm.skip_connections,
+            "softmax_words": config.n_softmax_words,
             "vocabulary": None if found.vocab is None else len(found.vocab),
             "tokenizer": found.tokenizer,
             "training": dict(found.training),

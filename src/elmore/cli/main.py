@@ -46,8 +46,9 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}")
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr, flush=True)  # noqa: T201
+    except KeyboardInterrupt as stop:
+        message = f"stopped; {stop}" if str(stop) else "stopped"
+        print(message, file=sys.stderr, flush=True)  # noqa: T201
         return 130
     return 0
 

@@ -54,7 +54,10 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     """Print names and values, aligned."""
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in facts.items():
-        table.add_row(Text(name), Text(str(value)))
+        shown = (
+            "none" if value in (None, {}) else f"{value:,}" if type(value) is int else str(value)
+        )
+        table.add_row(Text(name.replace("_", " ")), Text(shown))
     Console().print(table)
 
 

@@ -33,6 +33,7 @@ from elmore.errors import ConfigError, DataError, FormatError
 from elmore.text import split_sentences
 
 _BLOCK_ARRAYS = ("n_lines", "digest", "lengths", "tokens", "vectors")
+_MAX_BLOCK_TOKENS = 2**16  # what a kill may cost, however small the vectors
 _BLOCKS_AHEAD = 2
 _TOKENS_AT_ONCE = 4096  # where results are wanted as they come
 
@@ -49,8 +50,8 @@ class CorpusOptions:
     """Whether the marks have vectors too."""
     split_sentences: str | None = None
     """The language by whose rules each line is split into texts; None: a line is a text."""
-    block_numbers: int = 2**25
-    """Numbers in the vectors of a block: 128 MB as float32, some 130,000 tokens of 256."""
+    block_numbers: int = 2**24
+    """Numbers in the vectors of a block: 64 MB as float32, some 65,000 tokens of 256."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,16 @@ class _Block:
     texts: list[tuple[str, ...]]
 
 
-Progress = Callable[[int, int], None]
-"""Is told how many more texts and tokens have been read."""
+Progress = Callable[[int, int | None], None]
+"""Is told how many more texts and tokens have been read; None tokens: by an earlier run."""
+
+
+@dataclass(frozen=True)
+class CorpusSize:
+    """What a file of vectors holds."""
+
+    n_texts: int
+    n_tokens: int
 
 
 def embed_lines(
@@ -76,17 +85,17 @@ def embed_lines(
 
 def embed_corpus(
     elmo: Elmo, lines: Iterable[str], out: Path, options: CorpusOptions, progress: Progress
-) -> None:
+) -> CorpusSize:
     """Write the vectors of the texts in `lines` to `out`, going on where a killed run stopped."""
     check_out(out)
     check_layers(options.layers, elmo.n_layers)
     spool = _Spool(spool_folder(out), elmo, options)
     iterator = iter(lines)
     n_layers = elmo.n_layers if options.layers == "all" else 1
-    max_tokens = max(1, options.block_numbers // (n_layers * elmo.dim))
+    max_tokens = max(1, min(_MAX_BLOCK_TOKENS, options.block_numbers // (n_layers * elmo.dim)))
     try:
-        for n_texts, n_tokens in spool.skip_finished(iterator):
-            progress(n_texts, n_tokens)
+        for n_texts in spool.skip_finished(iterator):
+            progress(n_texts, None)
         with ThreadPoolExecutor(1) as writer:
             writing: Future[None] | None = None
             for block in _ahead(_blocks(elmo, iterator, options, max_tokens)):
@@ -98,13 +107,16 @@ def embed_corpus(
             if writing is not None:
                 writing.result()
         with open_writer(out, n_layers, elmo.dim, options.dtype) as target:
-            for number, text in enumerate(spool.texts()):
-                target.write(number, text)
+            size = CorpusSize(0, 0)
+            for text in spool.texts():
+                target.write(size.n_texts, text)
+                size = CorpusSize(size.n_texts + 1, size.n_tokens + len(text.tokens))
     except BaseException:
         if spool.is_empty():
             spool.remove()  # nothing to go on from
         raise
     spool.remove()
+    return size
 
 
 def spool_folder(out: Path) -> Path:
@@ -201,11 +213,11 @@ class _Spool:
         folder.mkdir(exist_ok=True)
         _write_whole(self.job, lambda file: file.write(json.dumps(job, indent=2).encode()))
 
-    def skip_finished(self, lines: Iterator[str]) -> Iterator[tuple[int, int]]:
-        """Step over the lines of finished blocks; yield how many texts and tokens each had."""
+    def skip_finished(self, lines: Iterator[str]) -> Iterator[int]:
+        """Step over the lines of finished blocks; yield how many texts each had."""
         while (path := self._path(self.n_blocks)).exists():
             block = _read_block(path)
-            n_lines, wanted, lengths = int(block["n_lines"]), str(block["digest"]), block["lengths"]
+            n_lines, wanted = int(block["n_lines"]), str(block["digest"])
             digest = hashlib.sha256()
             for line in islice(lines, n_lines):
                 digest.update(_line_bytes(line))
@@ -215,7 +227,7 @@ class _Spool:
                     "remove it, or give the text that it was begun with"
                 )
             self.n_blocks += 1
-            yield len(lengths), int(lengths.sum())
+            yield len(block["lengths"])
 
     def add(self, block: _Block, vectors: list[TokenVectors]) -> None:
         """Keep a block; once this returns, a kill does not cost it."""

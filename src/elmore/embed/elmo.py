@@ -46,7 +46,10 @@ class Elmo:
         engine: EngineName = "auto",
         device: str | torch.device = "cpu",
     ) -> None:
-        model.bilm.requires_grad_(False).to(device)
+        try:
+            model.bilm.requires_grad_(False).to(device)
+        except (AssertionError, RuntimeError) as error:  # torch has both for a device that is not
+            raise ConfigError(f"the model cannot be put on {device}: {error}") from None
         self.model = model
         if tokenizer is None or isinstance(tokenizer, str):
             tokenizer = tokenizer_by_name(tokenizer or model.tokenizer)

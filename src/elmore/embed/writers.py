@@ -154,11 +154,15 @@ def check_out(path: Path) -> None:
     """Refuse a file whose name says no format that can be written, and a folder."""
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise ConfigError(
+            f"there is no folder {path.parent} to write {path.name} into; make it first"
+        )
     if path.suffix == ".parquet" and find_spec("pyarrow") is None:
         raise MissingExtraError("a .parquet file", "parquet")
     if path.suffix not in SUFFIXES:
         raise ConfigError(
-            f"{path} ends in {path.suffix or 'nothing'!r}; expected one of {', '.join(SUFFIXES)}"
+            f"{path} does not end in one of {', '.join(SUFFIXES)}, which say what to write"
         )
 
 

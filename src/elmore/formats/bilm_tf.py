@@ -128,7 +128,9 @@ def _filters(pairs: Any, path: Path) -> tuple[tuple[int, int], ...]:
 def read_bilm_tf_folder(folder: Path, vocab: Path | None = None) -> Pretrained:
     """Read a folder that holds one options.json and one HDF5 of weights, by any names."""
     options = _only(
-        sorted(folder.glob("*options*.json")), f"{folder} has no options.json", "options files"
+        sorted(folder.glob("*options*.json")),
+        f"{folder} has neither a config.json nor an options.json",
+        "options files",
     )
     hdf5s = sorted(path for path in folder.iterdir() if path.suffix in HDF5_SUFFIXES)
     all_weights = [path for path in hdf5s if holds(path, "RNN_0")]
@@ -206,8 +208,9 @@ def read_word_vectors(path: Path, vocab: Vocab, projection_dim: int) -> Array:
     return arrays["embedding"]
 
 
-def write_word_vectors(path: Path, vectors: Array) -> None:
+def write_word_vectors(path: str | Path, vectors: Array) -> None:
     """Write token vectors (V, p) for other tools, or for `read_word_vectors`."""
+    path = Path(path)
     if vectors.ndim != 2:
         raise DataError(f"word vectors have shape {vectors.shape}; expected (words, numbers)")
     beside = path.with_name(f"{path.name}.part")

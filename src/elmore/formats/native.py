@@ -101,6 +101,7 @@ def write_native(
         write_json(beside / CONFIG, content)
         try:
             save_file(stored, beside / WEIGHTS)
+            (beside / WEIGHTS).chmod(0o644)  # safetensors makes it private
         except SafetensorError as error:  # such as a full disk
             raise OSError(f"{folder} cannot be written: {error}") from None
         if model.vocab is not None:

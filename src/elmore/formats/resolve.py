@@ -43,8 +43,8 @@ def _folder(name_or_path: str | Path) -> Path:
     if path.is_file():
         raise FormatError(f"{path} is a file; give the folder that holds it")
     raise FormatError(
-        f"there is no folder {name!r}, and no model of that name comes with elmore "
-        f"(bundled: {', '.join(bundled) or 'none yet'}); give a model folder, or hf://owner/name"
+        f"there is no folder {name!r}, and no model of that name comes with this version "
+        f"({', '.join(bundled) or 'it has none'}); name a model folder (--model), or hf://owner/name"
     )
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from elmore.errors import DataError
-from elmore.model.char_cnn import CharCnn
+from elmore.model.char_cnn import CharCnn, empty_embedding
 from elmore.model.config import BiLMConfig, CharCnnConfig, WordTableConfig
 from elmore.model.lstm import LstmStack, LstmState
 from elmore.model.softmax import Softmax
@@ -46,7 +46,9 @@ class WordTable(nn.Module):
 
     def __init__(self, config: WordTableConfig, projection_dim: int) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(config.n_words, projection_dim)
+        self.embedding = empty_embedding(config.n_words, projection_dim)
+        if not self.embedding.weight.is_meta:
+            nn.init.normal_(self.embedding.weight)
 
     def forward(self, word_ids: Tensor) -> Tensor:
         """Look the words up."""

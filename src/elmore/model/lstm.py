@@ -39,7 +39,8 @@ class LstmLayer(nn.Module):
         self.recurrent_weight = nn.Parameter(torch.empty(4 * c, p))
         self.bias = nn.Parameter(torch.empty(4 * c))
         self.projection = nn.Parameter(torch.empty(p, c)) if p != c else None
-        self.reset_parameters()
+        if not self.bias.is_meta:
+            self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the weights: Glorot's uniform, TensorFlow's default."""

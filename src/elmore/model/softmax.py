@@ -12,7 +12,8 @@ class Softmax(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(n_words, projection_dim))
         self.bias = nn.Parameter(torch.empty(n_words))
-        self.reset_parameters()
+        if not self.bias.is_meta:
+            self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the weights as bilm-tf does."""
