@@ -19,7 +19,9 @@ def test_no_such_folder(refused: Refused, tmp_path: Path) -> None:
 def test_a_folder_with_nothing_in_it(refused: Refused, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     out = tmp_path / "out.npz"
-    assert "neither a config.json nor an options.json" in refused("embed", "hi", "-m", tmp_path / "empty", "--out", out)
+    assert "neither a config.json nor an options.json" in refused(
+        "embed", "hi", "-m", tmp_path / "empty", "--out", out
+    )
 
 
 def test_a_file_instead_of_its_folder(refused: Refused, broken_model: Path) -> None:

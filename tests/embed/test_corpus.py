@@ -167,3 +167,11 @@ def test_sentences_of_a_line_are_texts(tiny_model: Path, tmp_path: Path) -> None
             "We stayed .",
             "The end .",
         ]
+
+
+def test_a_corpus_of_blank_lines_has_no_sentence(tiny_model: Path, tmp_path: Path) -> None:
+    options = CorpusOptions(split_sentences="en")
+    for n_lines in (0, 3):
+        out = tmp_path / f"{n_lines}.jsonl"
+        size = embed_corpus(Elmo.from_pretrained(tiny_model), [""] * n_lines, out, options, nothing)
+        assert (size.n_texts, out.read_bytes()) == (0, b"")

@@ -2,8 +2,9 @@
 
 from elmore.embed.cache import WordCache
 from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines, spool_folder
-from elmore.embed.elmo import Elmo, Session
+from elmore.embed.elmo import Elmo
 from elmore.embed.results import Scores, TokenIds, TokenVectors
+from elmore.embed.session import Session
 from elmore.embed.writers import JsonLinesWriter, check_out
 
 __all__ = [

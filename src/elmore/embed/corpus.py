@@ -9,30 +9,20 @@ depend on where a run began, and the file is the same to the last byte.
 Tokenizing, embedding and writing overlap, each in its own thread.
 """
 
-import hashlib
-import json
-import os
-import shutil
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
-from typing import IO, Any
-
-import numpy as np
 
 from elmore.embed.elmo import Elmo
 from elmore.embed.pooling import Layers, check_layers
 from elmore.embed.results import DType, TokenVectors
+from elmore.embed.spool import Block, BlockSpool
 from elmore.embed.writers import check_out, open_writer
-from elmore.errors import ConfigError, DataError, FormatError
 from elmore.text import split_sentences
 
-_BLOCK_ARRAYS = ("n_lines", "digest", "lengths", "tokens", "vectors")
 _MAX_BLOCK_TOKENS = 2**16  # what a kill may cost, however small the vectors
 _BLOCKS_AHEAD = 2
 _TOKENS_AT_ONCE = 4096  # where results are wanted as they come
@@ -52,15 +42,6 @@ class CorpusOptions:
     """The language by whose rules each line is split into texts; None: a line is a text."""
     block_numbers: int = 2**24
     """Numbers in the vectors of a block: 64 MB as float32, some 65,000 tokens of 256."""
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Some lines, tokenized."""
-
-    n_lines: int
-    digest: str
-    texts: list[tuple[str, ...]]
 
 
 Progress = Callable[[int, int | None], None]
@@ -89,7 +70,7 @@ def embed_corpus(
     """Write the vectors of the texts in `lines` to `out`, going on where a killed run stopped."""
     check_out(out)
     check_layers(options.layers, elmo.n_layers)
-    spool = _Spool(spool_folder(out), elmo, options)
+    spool = BlockSpool(spool_folder(out), {**elmo.fingerprint(), **asdict(options)})
     iterator = iter(lines)
     n_layers = elmo.n_layers if options.layers == "all" else 1
     max_tokens = max(1, min(_MAX_BLOCK_TOKENS, options.block_numbers // (n_layers * elmo.dim)))
@@ -126,21 +107,20 @@ def spool_folder(out: Path) -> Path:
 
 def _blocks(
     elmo: Elmo, lines: Iterator[str], options: CorpusOptions, max_tokens: int
-) -> Iterator[_Block]:
+) -> Iterator[Block]:
     """Tokenize lines until they have so many tokens, or are so many."""
-    digest, n_lines, n_tokens = hashlib.sha256(), 0, 0
-    texts: list[tuple[str, ...]] = []
+    block = Block([], [])
+    n_tokens = 0
     for line in lines:
-        digest.update(_line_bytes(line))
-        n_lines += 1
+        block.lines.append(line)
         for text in _texts(line, options.split_sentences):
-            texts.append(tuple(token.text for token in elmo.tokenizer(text)))
-            n_tokens += len(texts[-1])
-        if n_tokens >= max_tokens or n_lines >= max_tokens:
-            yield _Block(n_lines, digest.hexdigest(), texts)
-            digest, n_lines, n_tokens, texts = hashlib.sha256(), 0, 0, []
-    if n_lines:
-        yield _Block(n_lines, digest.hexdigest(), texts)
+            block.texts.append(tuple(token.text for token in elmo.tokenizer(text)))
+            n_tokens += len(block.texts[-1])
+        if n_tokens >= max_tokens or len(block.lines) >= max_tokens:
+            yield block
+            block, n_tokens = Block([], []), 0
+    if block.lines:
+        yield block
 
 
 def _texts(line: str, language: str | None) -> list[str]:
@@ -149,12 +129,8 @@ def _texts(line: str, language: str | None) -> list[str]:
     return [line[start:end] for start, end in split_sentences(line, language)]
 
 
-def _line_bytes(line: str) -> bytes:
-    return line.encode("utf-8", "surrogatepass") + b"\n"
-
-
 def _embed(
-    elmo: Elmo, block: _Block, options: CorpusOptions, progress: Progress
+    elmo: Elmo, block: Block, options: CorpusOptions, progress: Progress
 ) -> list[TokenVectors]:
     return elmo._encode_tokens(
         block.texts,
@@ -166,9 +142,9 @@ def _embed(
     )
 
 
-def _ahead(blocks: Iterator[_Block]) -> Iterator[_Block]:
+def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
     """Yield the same blocks, the next ones being made in another thread meanwhile."""
-    made: Queue[_Block | BaseException | None] = Queue(_BLOCKS_AHEAD)
+    made: Queue[Block | BaseException | None] = Queue(_BLOCKS_AHEAD)
     left = Event()
 
     def make() -> None:
@@ -193,95 +169,3 @@ def _ahead(blocks: Iterator[_Block]) -> Iterator[_Block]:
         left.set()
         while not made.empty():  # let it go on, and so end
             made.get_nowait()
-
-
-class _Spool:
-    """The finished blocks of an unfinished file, in a folder beside it."""
-
-    def __init__(self, folder: Path, elmo: Elmo, options: CorpusOptions) -> None:
-        self.folder = folder
-        self.n_blocks = 0
-        self.job = folder / "job.json"
-        job = {**elmo.fingerprint(), **asdict(options)}
-        found = json.loads(self.job.read_bytes()) if self.job.exists() else {}
-        others = [name for name in job if found.get(name) != job[name]]
-        if others and (self.job.exists() or not self.is_empty()):
-            raise ConfigError(
-                f"{folder} holds the blocks of another run ({', '.join(others)}); "
-                "remove it, or write to another file"
-            )
-        folder.mkdir(exist_ok=True)
-        _write_whole(self.job, lambda file: file.write(json.dumps(job, indent=2).encode()))
-
-    def skip_finished(self, lines: Iterator[str]) -> Iterator[int]:
-        """Step over the lines of finished blocks; yield how many texts each had."""
-        while (path := self._path(self.n_blocks)).exists():
-            block = _read_block(path)
-            n_lines, wanted = int(block["n_lines"]), str(block["digest"])
-            digest = hashlib.sha256()
-            for line in islice(lines, n_lines):
-                digest.update(_line_bytes(line))
-            if digest.hexdigest() != wanted:
-                raise DataError(
-                    f"{self.folder} was made from other text than this; "
-                    "remove it, or give the text that it was begun with"
-                )
-            self.n_blocks += 1
-            yield len(block["lengths"])
-
-    def add(self, block: _Block, vectors: list[TokenVectors]) -> None:
-        """Keep a block; once this returns, a kill does not cost it."""
-        tokens = [token for text in vectors for token in text.tokens]
-        arrays: dict[str, Any] = {
-            "n_lines": np.array(block.n_lines),
-            "digest": np.array(block.digest),
-            "lengths": np.array([len(text.tokens) for text in vectors], dtype=np.int64),
-            "tokens": np.frombuffer(json.dumps(tokens).encode(), dtype=np.uint8),
-            "vectors": np.concatenate([text.vectors for text in vectors], axis=-2),
-        }
-        _write_whole(self._path(self.n_blocks), lambda file: np.savez(file, **arrays))
-        self.n_blocks += 1
-
-    def texts(self) -> Iterator[TokenVectors]:
-        """Yield every text of every block."""
-        for number in range(self.n_blocks):
-            block = _read_block(self._path(number))
-            tokens = json.loads(block["tokens"].tobytes())
-            start = 0
-            for length in block["lengths"].tolist():
-                stop = start + length
-                vectors = block["vectors"][..., start:stop, :]
-                yield TokenVectors(tuple(tokens[start:stop]), vectors, None)
-                start = stop
-
-    def is_empty(self) -> bool:
-        """Return whether no block was ever finished."""
-        return not self._path(0).exists()
-
-    def remove(self) -> None:
-        """Remove the folder: the file is whole, or nothing was begun."""
-        # The last block first and the job at the end: what a kill leaves is a shorter run.
-        for path in sorted(self.folder.glob("*.npz"), reverse=True):
-            path.unlink()
-        shutil.rmtree(self.folder)
-
-    def _path(self, number: int) -> Path:
-        return self.folder / f"{number:06d}.npz"
-
-
-def _read_block(path: Path) -> dict[str, Any]:
-    try:
-        with np.load(path, allow_pickle=False) as opened:
-            return {name: opened[name] for name in _BLOCK_ARRAYS}
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise FormatError(f"{path} cannot be read ({error}); remove its folder") from None
-
-
-def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file beside its place, see it to the disk, and rename it."""
-    beside = path.with_name(f"{path.name}.part")
-    with beside.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)

@@ -21,6 +21,7 @@ from elmore.embed.results import (
     check_word,
     converter,
 )
+from elmore.embed.session import Session
 from elmore.embed.texts import Texts, tokenize, with_marks
 from elmore.errors import ConfigError, DataError
 from elmore.formats import Pretrained, read_pretrained, read_word_vectors, write_native
@@ -237,7 +238,7 @@ class Elmo:
             found[i] = Scores(tokens, by_direction[0], by_direction[1], known)
         return [found[i] for i in range(len(tokenized))]
 
-    def session(self) -> "Session":
+    def session(self) -> Session:
         """Return a session, which carries the LSTM state from one batch into the next."""
         return Session(self)
 
@@ -283,38 +284,3 @@ class Elmo:
             found[i] = TokenVectors(text.tokens, vectors, text.spans)
             done(len(text.tokens))
         return [found[i] for i in range(len(tokenized))]
-
-
-class Session:
-    """Reads running text: row i of a batch goes on where row i of the batch before ended.
-
-    The vectors depend on all that the session has read, as in bilm-tf and AllenNLP. Rows beyond a
-    smaller batch keep their state; rows beyond all earlier batches start from zero.
-    """
-
-    def __init__(self, elmo: Elmo) -> None:
-        self._elmo = elmo
-        self._carried = CarriedState()
-
-    def encode_tokens(
-        self,
-        texts: Texts,
-        *,
-        layers: Layers = "mix",
-        keep_sentence_marks: bool = False,
-        output: Output = "numpy",
-        dtype: DType = "float32",
-    ) -> list[TokenVectors]:
-        """Do as `Elmo.encode_tokens`, from the state that the batch before has left."""
-        return self._elmo._encode_tokens(
-            texts,
-            carried=self._carried,
-            layers=layers,
-            keep_sentence_marks=keep_sentence_marks,
-            output=output,
-            dtype=dtype,
-        )
-
-    def reset(self) -> None:
-        """Forget everything that was read."""
-        self._carried = CarriedState()

@@ -1,0 +1,124 @@
+"""The finished blocks of an unfinished file: kept beside it, checked before they are built on."""
+
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from elmore.embed.results import TokenVectors
+from elmore.errors import ConfigError, DataError, FormatError
+
+_NOTHING = np.zeros((0, 0), dtype=np.float32)
+_BLOCK_ARRAYS = ("n_lines", "digest", "lengths", "tokens", "vectors")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some lines of a corpus and the texts that they are, tokenized."""
+
+    lines: list[str]
+    texts: list[tuple[str, ...]]
+
+
+class BlockSpool:
+    """The finished blocks of an unfinished file, in a folder beside it."""
+
+    def __init__(self, folder: Path, job: Mapping[str, Any]) -> None:
+        """Begin, or go on with, a run that all of `job` decides."""
+        self.folder = folder
+        self.n_blocks = 0
+        self.job = folder / "job.json"
+        found = json.loads(self.job.read_bytes()) if self.job.exists() else {}
+        others = [name for name in job if found.get(name) != job[name]]
+        if others and (self.job.exists() or not self.is_empty()):
+            raise ConfigError(
+                f"{folder} holds the blocks of another run ({', '.join(others)}); "
+                "remove it, or write to another file"
+            )
+        folder.mkdir(exist_ok=True)
+        _write_whole(self.job, lambda file: file.write(json.dumps(job, indent=2).encode()))
+
+    def skip_finished(self, lines: Iterator[str]) -> Iterator[int]:
+        """Step over the lines of finished blocks; yield how many texts each had."""
+        while (path := self._path(self.n_blocks)).exists():
+            block = _read_block(path)
+            n_lines, wanted = int(block["n_lines"]), str(block["digest"])
+            if _digest(islice(lines, n_lines)) != wanted:
+                raise DataError(
+                    f"{self.folder} was made from other text than this; "
+                    "remove it, or give the text that it was begun with"
+                )
+            self.n_blocks += 1
+            yield len(block["lengths"])
+
+    def add(self, block: Block, vectors: list[TokenVectors]) -> None:
+        """Keep a block; once this returns, a kill does not cost it."""
+        tokens = [token for text in vectors for token in text.tokens]
+        arrays: dict[str, Any] = {
+            "n_lines": np.array(len(block.lines)),
+            "digest": np.array(_digest(block.lines)),
+            "lengths": np.array([len(text.tokens) for text in vectors], dtype=np.int64),
+            "tokens": np.frombuffer(json.dumps(tokens).encode(), dtype=np.uint8),
+            "vectors": np.concatenate([text.vectors for text in vectors] or [_NOTHING], axis=-2),
+        }
+        _write_whole(self._path(self.n_blocks), lambda file: np.savez(file, **arrays))
+        self.n_blocks += 1
+
+    def texts(self) -> Iterator[TokenVectors]:
+        """Yield every text of every block."""
+        for number in range(self.n_blocks):
+            block = _read_block(self._path(number))
+            tokens = json.loads(block["tokens"].tobytes())
+            start = 0
+            for length in block["lengths"].tolist():
+                stop = start + length
+                vectors = block["vectors"][..., start:stop, :]
+                yield TokenVectors(tuple(tokens[start:stop]), vectors, None)
+                start = stop
+
+    def is_empty(self) -> bool:
+        """Return whether no block was ever finished."""
+        return not self._path(0).exists()
+
+    def remove(self) -> None:
+        """Remove the folder: the file is whole, or nothing was begun."""
+        # The last block first and the job at the end: what a kill leaves is a shorter run.
+        for path in sorted(self.folder.glob("*.npz"), reverse=True):
+            path.unlink()
+        shutil.rmtree(self.folder)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:06d}.npz"
+
+
+def _read_block(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as opened:
+            return {name: opened[name] for name in _BLOCK_ARRAYS}
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise FormatError(f"{path} cannot be read ({error}); remove its folder") from None
+
+
+def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file beside its place, see it to the disk, and rename it."""
+    beside = path.with_name(f"{path.name}.part")
+    with beside.open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def _digest(lines: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+    return digest.hexdigest()
