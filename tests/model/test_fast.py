@@ -99,3 +99,11 @@ def test_many_words_of_a_long_text_need_no_large_table(threads: int) -> None:
     words = engines[0].token_vectors(ids)
     fast, textbook = (engine.read(words, sentences, None).layers for engine in engines)
     torch.testing.assert_close(fast, textbook, atol=2e-6, rtol=0)
+
+
+def test_a_large_vocabulary_is_spelled_in_parts(threads: int) -> None:
+    bilm = BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))).requires_grad_(False)
+    ids, _ = batch(9001, [1])
+    words = FastEngine(bilm).token_vectors(ids)
+    expected = TextbookEngine(bilm, max_steps=1).token_vectors(ids)
+    torch.testing.assert_close(words, expected, atol=1e-6, rtol=0)

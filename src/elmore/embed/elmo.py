@@ -64,6 +64,12 @@ class Elmo:
         )
         self.mix = ScalarMix(self.n_layers)
 
+    def __repr__(self) -> str:
+        return (
+            f"Elmo({self.n_layers} layers of {self.dim}, tokenizer {self.tokenizer.name!r}, "
+            f"{len(self.cache):,} words known)"
+        )
+
     @classmethod
     def from_pretrained(
         cls,

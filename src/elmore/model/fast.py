@@ -29,6 +29,8 @@ from elmore.model.table_cnn import TableCnn
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
 _MAX_GATE_ROWS = 1024
+# Words that go through the highways at once: 32 MB for each of their tensors, in each thread.
+_MAX_WORDS = 4096
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,9 @@ class FastEngine:
         vectors = torch.empty(len(token_ids), self.projection_dim)
 
         def encode(half: int) -> None:
-            if half < len(token_ids):
-                vectors[half::2] = self.encode(token_ids[half::2])
+            for start in range(half, len(token_ids), 2 * _MAX_WORDS):
+                some = slice(start, start + 2 * _MAX_WORDS, 2)
+                vectors[some] = self.encode(token_ids[some])
 
         self._threads.both(encode)
         return vectors

@@ -41,18 +41,17 @@ class TableCnn:
         # A row ends in a run of one id; past its first place, every window of the run is the same.
         places = torch.arange(1, width + 1)
         written = ((char_ids != char_ids[:, -1:]) * places).amax(dim=1)
-        lengths, order = written.sort(stable=True)
+        order = written.argsort(stable=True)
+        lengths = written[order].tolist()
         x = torch.empty(n_words, sum(len(bias) for bias in self.biases))
         start = 0
         while start < n_words:
             # As many words as fit, with the longest of them deciding how far all are convolved.
             stop = start + 1
-            while (
-                stop < n_words and (stop + 1 - start) * (int(lengths[stop]) + 1) <= _MAX_POSITIONS
-            ):
+            while stop < n_words and (stop + 1 - start) * (lengths[stop] + 1) <= _MAX_POSITIONS:
                 stop += 1
             some = order[start:stop]
-            x[some] = self._convolve(char_ids[some], int(lengths[stop - 1]) + 1)
+            x[some] = self._convolve(char_ids[some], lengths[stop - 1] + 1)
             start = stop
         x = x.relu_() if self.cnn.activation == "relu" else x.tanh_()
         for highway in self.cnn.highways:
