@@ -107,3 +107,15 @@ def test_a_large_vocabulary_is_spelled_in_parts(threads: int) -> None:
     words = FastEngine(bilm).token_vectors(ids)
     expected = TextbookEngine(bilm, max_steps=1).token_vectors(ids)
     torch.testing.assert_close(words, expected, atol=1e-6, rtol=0)
+
+
+def test_threads_are_shared_out_and_not_multiplied() -> None:
+    before = torch.get_num_threads()
+    engine = FastEngine(BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))))
+    seen: list[int] = []
+    for n_threads in (1, 2, 4, 2):
+        torch.set_num_threads(n_threads)
+        engine._threads.both(lambda _: seen.append(torch.get_num_threads()))
+        assert torch.get_num_threads() == n_threads
+    torch.set_num_threads(before)
+    assert seen == [1, 1, 1, 1, 2, 2, 1, 1]

@@ -22,6 +22,7 @@ def embed(
         Literal["mix", "all", "top"] | int, Parameter(converter=arguments.layers)
     ] = "mix",
     dtype: Literal["float32", "float16"] = "float32",
+    precision: Literal["float32", "bfloat16", "auto"] = "float32",
     tokenizer: str | None = None,
     split_sentences: str | None = None,
     keep_sentence_marks: Annotated[bool, Parameter(negative="")] = False,
@@ -43,6 +44,8 @@ def embed(
         mix (the mean of all layers), all, top, or the number of a layer; 0 knows no context.
     dtype
         What the numbers are stored in.
+    precision
+        What products are made in; auto is bfloat16 where the processor has it.
     tokenizer
         whitespace or english, instead of the model's own.
     split_sentences
@@ -77,6 +80,7 @@ def embed(
         vocab=vocab,
         word_vectors=word_vectors,
         max_batch_tokens=batch_tokens,
+        precision=precision,
     )
     options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences)
     with progress_bar(shown=out is not None or not sys.stdout.isatty()) as bar:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from elmore.embed.batching import token_budget_batches
 from elmore.embed.cache import KnownWords, WordCache
+from elmore.embed.precision import PrecisionName, resolve_precision
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
 from elmore.model import BiLMState, Engine, FastEngine, LstmState, Sentences, TextbookEngine
@@ -63,6 +64,7 @@ class Reader:
         cache_words: int,
         known: KnownWords | None,
         engine: EngineName,
+        precision: PrecisionName,
     ) -> None:
         if max_batch_tokens < 1:
             raise ConfigError(f"max_batch_tokens is {max_batch_tokens}; expected at least 1")
@@ -75,6 +77,12 @@ class Reader:
         if engine == "fast" and self.device.type != "cpu":
             raise ConfigError(f"the fast engine runs on a CPU, and the model is on {self.device}")
         self.is_fast = engine != "textbook" and self.device.type == "cpu"
+        wanted = "float32" if precision == "auto" and not self.is_fast else precision
+        self.precision = resolve_precision(wanted)
+        if self.precision != "float32" and not self.is_fast:
+            raise ConfigError(
+                f"precision is {self.precision}; the textbook engine has float32 only"
+            )
         self._engine: Engine | None = None
         self._weights: list[tuple[int, int]] = []
         self.cache = WordCache(
@@ -88,7 +96,7 @@ class Reader:
         if self._engine is None or weights != self._weights:
             with torch.inference_mode(False), torch.no_grad():
                 self._engine = (
-                    FastEngine(self.bilm)
+                    FastEngine(self.bilm, self.precision)
                     if self.is_fast
                     else TextbookEngine(self.bilm, self.max_batch_tokens)
                 )

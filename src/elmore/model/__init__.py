@@ -6,6 +6,7 @@ from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
 from elmore.model.engine import Engine, Sentences, TextbookEngine
 from elmore.model.fast import FastEngine
 from elmore.model.lstm import LstmState
+from elmore.model.matrix import Precision, has_bfloat16
 from elmore.model.mix import Norm, ScalarMix
 
 __all__ = [
@@ -21,8 +22,10 @@ __all__ = [
     "LstmConfig",
     "LstmState",
     "Norm",
+    "Precision",
     "ScalarMix",
     "Sentences",
     "TextbookEngine",
     "WordTableConfig",
+    "has_bfloat16",
 ]

@@ -25,6 +25,7 @@ from elmore.model.char_cnn import CharCnn
 from elmore.model.config import LstmConfig
 from elmore.model.engine import Reading, Sentences
 from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
+from elmore.model.matrix import Precision, matrix
 from elmore.model.table_cnn import TableCnn
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
@@ -77,22 +78,23 @@ def _runs(sizes: list[int]) -> list[tuple[int, int, list[int]]]:
 class _FastLayer:
     """One LSTM layer; its gates stand in the order i, f, o, g, so that one sigmoid does for all."""
 
-    def __init__(self, layer: LstmLayer) -> None:
+    def __init__(self, layer: LstmLayer, precision: Precision) -> None:
         def arranged(x: Tensor) -> Tensor:
             i, f, g, o = x.detach().chunk(4)
             return torch.cat([i, f, o, 2 * g])  # 2: tanh by sigmoid
 
         self.cell_clip = layer.cell_clip
         self.projection_clip = layer.projection_clip
-        self.input_weight = arranged(layer.input_weight).T.contiguous()  # (p, 4c)
-        self.recurrent_weight = arranged(layer.recurrent_weight).T.contiguous()  # (p, 4c)
+        self.input = matrix(arranged(layer.input_weight).T.contiguous(), precision)  # (p, 4c)
+        self.recurrent = matrix(arranged(layer.recurrent_weight).T.contiguous(), precision)
         self.bias = arranged(layer.bias)
         self.bias[self.bias.shape[0] // 4 : self.bias.shape[0] // 2] += FORGET_BIAS
-        self.projection = None if layer.projection is None else layer.projection.detach().T
+        projection = layer.projection
+        self.projection = None if projection is None else matrix(projection.detach().T, precision)
 
     def gates(self, x: Tensor) -> Tensor:
         """Return what the input gives to the gates, (N, p) -> (N, 4c)."""
-        return torch.addmm(self.bias, x, self.input_weight)
+        return self.input.affine(self.bias, x)
 
     def run(self, gates: Tensor, sizes: list[int], h: Tensor, c: Tensor, out: Tensor) -> Tensor:
         """Step through the packed gates (N, 4c), which are used up; write h (N, p) to `out`.
@@ -107,7 +109,7 @@ class _FastLayer:
         ):
             if size != len(c):
                 h, c, work = h[:size], c[:size], work[:size]
-            all_gates.addmm_(h, self.recurrent_weight).sigmoid_()
+            self.recurrent.add_to(all_gates, h).sigmoid_()
             c.mul_(f).addcmul_(i, g, value=2).sub_(i)  # i * tanh = i * (2 g - 1)
             if self.cell_clip is not None:
                 c.clamp_(-self.cell_clip, self.cell_clip)
@@ -115,7 +117,7 @@ class _FastLayer:
             if self.projection is None:
                 y.copy_(work)
             else:
-                torch.mm(work, self.projection, out=y)
+                self.projection.write_to(y, work)
                 if self.projection_clip is not None:
                     y.clamp_(-self.projection_clip, self.projection_clip)
             h = y
@@ -125,10 +127,12 @@ class _FastLayer:
 class _FastStack:
     """All layers of one direction."""
 
-    def __init__(self, stack: LstmStack) -> None:
+    def __init__(self, stack: LstmStack, precision: Precision) -> None:
         self.config: LstmConfig = stack.config
         self.zero_state = stack.zero_state
-        self.layers = [_FastLayer(layer) for layer in stack.layers if isinstance(layer, LstmLayer)]
+        self.layers = [
+            _FastLayer(layer, precision) for layer in stack.layers if isinstance(layer, LstmLayer)
+        ]
 
     def read(
         self, words: Tensor, tokens: Tensor, steps: _Steps, state: LstmState | None
@@ -158,13 +162,18 @@ class _FastStack:
 
 
 class FastEngine:
-    """Runs a biLM on a CPU. It holds a copy of the LSTM weights, arranged for speed."""
+    """Runs a biLM on a CPU. It holds a copy of the LSTM weights, arranged for speed.
 
-    def __init__(self, bilm: BiLM) -> None:
+    With `precision="bfloat16"` its products are made of operands rounded to bfloat16.
+    """
+
+    def __init__(self, bilm: BiLM, precision: Precision = "float32") -> None:
         encoder = bilm.token_encoder
         self.projection_dim = bilm.config.lstm.projection_dim
-        self.encode = TableCnn(encoder) if isinstance(encoder, CharCnn) else encoder
-        self.stacks = [_FastStack(stack) for stack in (bilm.forward_lstm, bilm.backward_lstm)]
+        self.encode = TableCnn(encoder, precision) if isinstance(encoder, CharCnn) else encoder
+        self.stacks = [
+            _FastStack(stack, precision) for stack in (bilm.forward_lstm, bilm.backward_lstm)
+        ]
         self._threads = _TwoThreads()
 
     def token_vectors(self, token_ids: Tensor) -> Tensor:
@@ -242,6 +251,8 @@ class _TwoThreads:
 
         def start() -> None:
             torch.set_num_threads(n_threads // 2)
+            # torch takes the number over when it is first asked, and everyone's by then if later.
+            assert torch.get_num_threads() == n_threads // 2
             both_started.wait()
 
         pool = ThreadPoolExecutor(2, thread_name_prefix="elmore", initializer=start)

@@ -12,17 +12,35 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from elmore.model.char_cnn import CharCnn
+from elmore.model.char_cnn import CharCnn, Highway
+from elmore.model.matrix import Precision, matrix
 
 # Rows of looked-up sums that are held at once: 8 MB for the widest published filter.
 _MAX_POSITIONS = 2048
 
 
+class _Linear:
+    """A linear layer, (N, in) -> (N, out)."""
+
+    def __init__(self, linear: torch.nn.Linear, precision: Precision) -> None:
+        self.matrix = matrix(linear.weight.detach().T, precision)
+        self.bias = linear.bias.detach()
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.matrix.affine(self.bias, x)
+
+
 class TableCnn:
     """The same vectors as a `CharCnn`, several times as fast; it holds a copy of its filters."""
 
-    def __init__(self, cnn: CharCnn) -> None:
-        self.cnn = cnn
+    def __init__(self, cnn: CharCnn, precision: Precision) -> None:
+        self.activation = cnn.activation
+        self.highways = [
+            (_Linear(highway.gate, precision), _Linear(highway.transform, precision))
+            for highway in cnn.highways
+            if isinstance(highway, Highway)
+        ]
+        self.projection = None if cnn.projection is None else _Linear(cnn.projection, precision)
         characters = cnn.embedding.weight.detach()  # (characters, d)
         self.n_characters = len(characters)
         self.tables: list[Tensor] = []  # (w * characters, n) each
@@ -53,10 +71,13 @@ class TableCnn:
             some = order[start:stop]
             x[some] = self._convolve(char_ids[some], lengths[stop - 1] + 1)
             start = stop
-        x = x.relu_() if self.cnn.activation == "relu" else x.tanh_()
-        for highway in self.cnn.highways:
-            x = highway(x)
-        return x if self.cnn.projection is None else self.cnn.projection(x)
+        x = x.relu_() if self.activation == "relu" else x.tanh_()
+        for gate, transform in self.highways:
+            g = gate(x).sigmoid_()
+            x = (
+                transform(x).relu_().mul_(g).add_(g.neg_().add_(1).mul_(x))
+            )  # g * relu + (1 - g) * x
+        return x if self.projection is None else self.projection(x)
 
     def _convolve(self, char_ids: Tensor, n_positions: int) -> Tensor:
         """Return the maxima (N, F) over the first positions."""

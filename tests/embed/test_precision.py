@@ -1,0 +1,89 @@
+"""bfloat16 keeps the direction of vectors, whichever way the processor multiplies it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from elmore import BiLM, Elmo
+from elmore.errors import ConfigError
+from elmore.formats import Pretrained
+from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model.matrix import Bfloat16Matrix, Float32Matrix, RoundedMatrix
+
+FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
+TEXTS = [
+    ["The", "old", "man", "sat", "on", "the", "bank", "of", "the", "river", "."],
+    ["She", "opened", "an", "account", "at", "the", "bank", "in", "Seoul", "in", "1987", "."],
+    ["은행", "앞", "에서", "사과", "를", "샀다", "."],
+]
+
+
+def cosines(one: Elmo, other: Elmo) -> Any:
+    pairs = zip(
+        one.encode_tokens(TEXTS, layers="all"),
+        other.encode_tokens(TEXTS, layers="all"),
+        strict=True,
+    )
+    found = []
+    for a, b in pairs:
+        products = (a.vectors * b.vectors).sum(-1)
+        lengths = np.linalg.norm(a.vectors, axis=-1) * np.linalg.norm(b.vectors, axis=-1)
+        found.append((products / lengths).ravel())
+    return np.concatenate(found)
+
+
+def check(model: Pretrained) -> None:
+    found = cosines(Elmo(model), Elmo(model, precision="bfloat16"))
+    assert found.mean() >= 0.999
+    assert found.min() >= 0.99
+    assert found.min() < 1 - 1e-7, "nothing was rounded"
+
+
+def test_cosine_on_the_golden_model(golden: Path) -> None:
+    check(Elmo.from_pretrained(golden).model)
+
+
+@pytest.mark.slow
+def test_cosine_at_the_original_shape() -> None:
+    torch.manual_seed(0)
+    config = BiLMConfig(CharCnnConfig(16, FILTERS, 2, "relu"), LstmConfig(2, 4096, 512))
+    check(Pretrained(BiLM(config), "whitespace"))
+
+
+def test_every_way_of_multiplying_agrees() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x, weight = (torch.randn(*shape, generator=generator) for shape in ((5, 64), (64, 32)))
+    start = torch.randn(5, 32, generator=generator)
+    exact = start + x @ weight
+    for kind, tolerance in ((Float32Matrix, 1e-5), (RoundedMatrix, 0.2), (Bfloat16Matrix, 0.25)):
+        matrix = kind(weight)
+        added = matrix.add_to(start.clone(), x)
+        written = matrix.write_to(torch.empty(5, 32), x)
+        torch.testing.assert_close(added, exact, atol=tolerance, rtol=0)
+        torch.testing.assert_close(start + written, added, atol=1e-5, rtol=0)
+        torch.testing.assert_close(
+            matrix.affine(start[0], x), start[0] + written, atol=1e-5, rtol=0
+        )
+    rounded = RoundedMatrix(weight).write_to(torch.empty(5, 32), x)
+    in_hardware = Bfloat16Matrix(weight).write_to(torch.empty(5, 32), x)
+    torch.testing.assert_close(in_hardware, rounded, atol=0, rtol=2**-7)  # rounded once more
+
+
+@pytest.mark.parametrize(("has_it", "expected"), [(True, "bfloat16"), (False, "float32")])
+def test_auto_asks_the_processor(
+    tiny_elmo: Elmo, monkeypatch: pytest.MonkeyPatch, *, has_it: bool, expected: str
+) -> None:
+    monkeypatch.setattr("elmore.embed.precision.has_bfloat16", lambda: has_it)
+    assert Elmo(tiny_elmo.model, precision="auto").reader.precision == expected
+    textbook = Elmo(tiny_elmo.model, precision="auto", engine="textbook")
+    assert textbook.reader.precision == "float32"
+
+
+def test_refused(tiny_elmo: Elmo) -> None:
+    with pytest.raises(ConfigError, match="expected one of float32, bfloat16, auto"):
+        Elmo(tiny_elmo.model, precision="int8")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="textbook engine has float32 only"):
+        Elmo(tiny_elmo.model, precision="bfloat16", engine="textbook")
