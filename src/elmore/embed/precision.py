@@ -1,8 +1,8 @@
 """What a user asks for in, the precision that is used out."""
 
-from typing import Literal, get_args
+from typing import Literal
 
-from elmore.errors import ConfigError
+from elmore.embed.results import check_word
 from elmore.model import Precision, has_bfloat16
 
 PrecisionName = Literal["float32", "bfloat16", "auto"]
@@ -10,10 +10,7 @@ PrecisionName = Literal["float32", "bfloat16", "auto"]
 
 def resolve_precision(name: PrecisionName) -> Precision:
     """Return the precision of a name; "auto" is bfloat16 where the processor has it."""
+    check_word("precision", name, PrecisionName)
     if name == "auto":
         return "bfloat16" if has_bfloat16() else "float32"
-    if name not in get_args(Precision):
-        raise ConfigError(
-            f"precision is {name!r}; expected one of {', '.join(get_args(PrecisionName))}"
-        )
     return name

@@ -8,7 +8,7 @@ Shapes: T tokens (sentence marks included), L+1 layers, p projection_dim, D = 2p
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ from torch import Tensor
 from elmore.embed.batching import token_budget_batches
 from elmore.embed.cache import KnownWords, WordCache
 from elmore.embed.precision import PrecisionName, resolve_precision
+from elmore.embed.results import check_word
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
 from elmore.model import BiLMState, Engine, FastEngine, LstmState, Sentences, TextbookEngine
@@ -68,8 +69,7 @@ class Reader:
     ) -> None:
         if max_batch_tokens < 1:
             raise ConfigError(f"max_batch_tokens is {max_batch_tokens}; expected at least 1")
-        if engine not in get_args(EngineName):
-            raise ConfigError(f"engine is {engine!r}; expected one of {get_args(EngineName)}")
+        check_word("engine", engine, EngineName)
         self.bilm = model.bilm
         self.encoder = model.encoder
         self.max_batch_tokens = max_batch_tokens

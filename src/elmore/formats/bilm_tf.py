@@ -150,12 +150,11 @@ def read_bilm_tf(
     *,
     softmax: Path | None = None,
     vocab: Path | None = None,
-    tokenizer: str = "english",
 ) -> Pretrained:
     """Read a published model from its files.
 
-    options.json does not say how the text was tokenized; the published models are English, so that
-    is what raw strings get unless `tokenizer` names another.
+    options.json does not say how the text was tokenized. The published models are English, so that
+    is what raw strings get unless their user says otherwise.
     """
     arrays = read_arrays(weights)
     if softmax is not None:
@@ -176,7 +175,7 @@ def read_bilm_tf(
         for name, array in zip(dataset.names, dataset.read(arrays[dataset.path]), strict=True)
     }
     extra = {key: value for key, value in content.items() if key not in ("lstm", "char_cnn")}
-    return Pretrained(build_bilm(config, tensors, weights), tokenizer, words, extra)
+    return Pretrained(build_bilm(config, tensors, weights), "english", words, extra)
 
 
 def write_bilm_tf(model: Pretrained, folder: Path) -> None:
