@@ -1,6 +1,5 @@
-"""`python -m elmore` is `elmore`."""
+"""`python -m elmore`, and so `torchrun -m elmore`: the command line."""
 
 from elmore.cli.main import main
 
-if __name__ == "__main__":
-    main()
+main()

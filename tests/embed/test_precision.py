@@ -11,7 +11,7 @@ from elmore import BiLM, Elmo
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
-from elmore.model.matrix import Bfloat16Matrix, Float32Matrix, RoundedMatrix
+from elmore.model.products import Bfloat16Products, Float32Products, Products, RoundedProducts
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 TEXTS = [
@@ -58,17 +58,23 @@ def test_every_way_of_multiplying_agrees() -> None:
     x, weight = (torch.randn(*shape, generator=generator) for shape in ((5, 64), (64, 32)))
     start = torch.randn(5, 32, generator=generator)
     exact = start + x @ weight
-    for kind, tolerance in ((Float32Matrix, 1e-5), (RoundedMatrix, 0.2), (Bfloat16Matrix, 0.25)):
-        matrix = kind(weight)
-        added = matrix.add_to(start.clone(), x)
-        written = matrix.write_to(torch.empty(5, 32), x)
+    kinds: list[tuple[Products, float]] = [
+        (Float32Products(), 1e-5),
+        (RoundedProducts(), 0.2),
+        (Bfloat16Products(), 0.25),
+    ]
+    found = []
+    for products, tolerance in kinds:
+        operand = products.operand(weight)
+        added = products.add_to(start.clone(), x, operand)
+        written = products.write_to(torch.empty(5, 32), x, operand)
         torch.testing.assert_close(added, exact, atol=tolerance, rtol=0)
         torch.testing.assert_close(start + written, added, atol=1e-5, rtol=0)
         torch.testing.assert_close(
-            matrix.affine(start[0], x), start[0] + written, atol=1e-5, rtol=0
+            products.affine(start[0], x, operand), start[0] + written, atol=1e-5, rtol=0
         )
-    rounded = RoundedMatrix(weight).write_to(torch.empty(5, 32), x)
-    in_hardware = Bfloat16Matrix(weight).write_to(torch.empty(5, 32), x)
+        found.append(written)
+    _, rounded, in_hardware = found
     torch.testing.assert_close(in_hardware, rounded, atol=0, rtol=2**-7)  # rounded once more
 
 

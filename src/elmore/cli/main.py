@@ -19,6 +19,9 @@ app = App(
 for verb, summary in {
     "embed": "Give one vector per word of texts, files or standard input.",
     "info": "Say what a model is.",
+    "doctor": "Look at text before training: what it holds, what it will cost.",
+    "pretrain": "Train a biLM on your own text.",
+    "perplexity": "Measure how well a model predicts text.",
     "convert": "Convert a model from or to the published format.",
 }.items():
     app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used

@@ -1,7 +1,11 @@
 """What people see on a terminal: tables on standard output, a bar on standard error."""
 
+import math
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -10,7 +14,9 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    SpinnerColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -19,6 +25,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from elmore.embed import TokenVectors
+    from elmore.pretrain.loop import Report
 
 _SHOWN_NUMBERS = 6
 
@@ -81,3 +88,100 @@ def progress_bar(*, shown: bool) -> Progress:
         disable=not (shown and sys.stderr.isatty()),
         transient=True,
     )
+
+
+class _Stages:
+    """Bars of what goes before training: a line for each stage, with its words."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._tasks: dict[str, TaskID] = {}
+
+    def tell(self, stage: str, n_words: int) -> None:
+        """Say that a stage got on by so many words."""
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bar.add_task(stage, total=None, tokens=0)
+        task = self._tasks[stage]
+        tokens = self._bar.tasks[task].fields["tokens"] + n_words
+        self._bar.update(task, tokens=tokens)
+
+
+@contextmanager
+def preparing_bar(*, shown: bool) -> Iterator[_Stages]:
+    """Give what is told how the text is being prepared."""
+    columns = (TextColumn("{task.description}"), SpinnerColumn(), _Words(), _TokensPerSecond())
+    disable = not (shown and sys.stderr.isatty())
+    with Progress(*columns, console=Console(stderr=True), disable=disable, transient=True) as bar:
+        yield _Stages(bar)
+
+
+class _Words(ProgressColumn):
+    """How many words are done."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.fields['tokens']:,} words")
+
+
+class TrainingBar:
+    """Shows how training goes: a bar on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, *, shown: bool, out: Path) -> None:
+        self._shown, self._out = shown, out
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._lines_at = 0.0
+
+    def __enter__(self) -> "TrainingBar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def tell(self, report: "Report") -> None:
+        """Show one update."""
+        if not self._shown:
+            return
+        if sys.stderr.isatty():
+            self._draw(report)
+        elif time.monotonic() - self._lines_at > _SECONDS_BETWEEN_LINES or (
+            report.update == report.n_updates
+        ):
+            self._lines_at = time.monotonic()
+            sys.stderr.write(f"{report.update:,}/{report.n_updates:,} {_training_facts(report)}\n")
+
+    def _draw(self, report: "Report") -> None:
+        if self._bar is None:
+            self._bar = Progress(
+                TextColumn("training"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[facts]}"),
+                TimeRemainingColumn(elapsed_when_finished=True),
+                console=Console(stderr=True),
+            )
+            self._bar.start()
+            # Updates of an earlier call took none of this one's time.
+            self._first = report.update - 1
+            self._task = self._bar.add_task(
+                "training", total=report.n_updates - self._first, facts=""
+            )
+        assert self._task is not None
+        self._bar.update(
+            self._task, completed=report.update - self._first, facts=_training_facts(report)
+        )
+
+
+_SECONDS_BETWEEN_LINES = 30.0
+
+
+def _training_facts(report: "Report") -> str:
+    forward, backward = report.losses
+    facts = [
+        f"loss {forward:.2f} {backward:.2f}",
+        f"perplexity {math.exp(min((forward + backward) / 2, 50.0)):,.0f}",
+        f"{report.tokens_per_second:,.0f} tokens/s",
+    ]
+    if report.held_out is not None:
+        facts.append(f"held out {report.held_out.forward:,.1f} {report.held_out.backward:,.1f}")
+    return "  ".join(facts)

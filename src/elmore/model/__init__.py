@@ -6,8 +6,8 @@ from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
 from elmore.model.engine import Engine, Sentences, TextbookEngine
 from elmore.model.fast import FastEngine
 from elmore.model.lstm import LstmState
-from elmore.model.matrix import Precision, has_bfloat16
 from elmore.model.mix import Norm, ScalarMix
+from elmore.model.products import Precision, has_bfloat16
 
 __all__ = [
     "BiLM",

@@ -13,10 +13,7 @@
 Shapes: W distinct words, B sentences, N tokens, L layers, p projection_dim, c cell_dim, D = 2p.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Barrier, Lock
 
 import torch
 from torch import Tensor
@@ -26,8 +23,9 @@ from elmore.model.char_cnn import CharCnn
 from elmore.model.config import LstmConfig
 from elmore.model.engine import Reading, Sentences
 from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
-from elmore.model.matrix import Precision, matrix
+from elmore.model.products import Precision, Products, products
 from elmore.model.table_cnn import TableCnn
+from elmore.model.threads import TwoThreads
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
 _MAX_GATE_ROWS = 1024
@@ -79,25 +77,26 @@ def _runs(sizes: list[int]) -> list[tuple[int, int, list[int]]]:
 class _FastLayer:
     """One LSTM layer; its gates stand in the order i, f, o, g, so that one sigmoid does for all."""
 
-    def __init__(self, layer: LstmLayer, precision: Precision) -> None:
+    def __init__(self, layer: LstmLayer, products: Products) -> None:
         def arranged(x: Tensor) -> Tensor:
             i, f, g, o = x.detach().chunk(4)
             return torch.cat([i, f, o, 2 * g])  # 2: tanh by sigmoid
 
         self.doubled_clip = None if layer.cell_clip is None else 2 * layer.cell_clip
         self.projection_clip = layer.projection_clip
-        self.input = matrix(arranged(layer.input_weight).T.contiguous(), precision)  # (p, 4c)
-        self.recurrent = matrix(arranged(layer.recurrent_weight).T.contiguous(), precision)
+        self.products = products
+        self.input = products.operand(arranged(layer.input_weight).T.contiguous())  # (p, 4c)
+        self.recurrent = products.operand(arranged(layer.recurrent_weight).T.contiguous())
         self.bias = arranged(layer.bias)
         self.bias[self.bias.shape[0] // 4 : self.bias.shape[0] // 2] += FORGET_BIAS
         projection = layer.projection
         self.doubled_projection = (
-            None if projection is None else matrix(2 * projection.detach().T, precision)
+            None if projection is None else products.operand(2 * projection.detach().T)
         )
 
     def gates(self, x: Tensor) -> Tensor:
         """Return what the input gives to the gates, (N, p) -> (N, 4c)."""
-        return self.input.affine(self.bias, x)
+        return self.products.affine(self.bias, x, self.input)
 
     def run(self, gates: Tensor, sizes: list[int], h: Tensor, c: Tensor, out: Tensor) -> Tensor:
         """Step through the packed gates (N, 4c), which are used up; write h (N, p) to `out`.
@@ -114,7 +113,7 @@ class _FastLayer:
         ):
             if size != len(c):
                 h, c, work = h[:size], c[:size], work[:size]
-            self.recurrent.add_to(all_gates, h).sigmoid_()
+            self.products.add_to(all_gates, h, self.recurrent).sigmoid_()
             c.mul_(f).addcmul_(i, g.sub_(half), value=4)  # 2 i tanh = 4 i (g - 1/2)
             if self.doubled_clip is not None:
                 c.clamp_(-self.doubled_clip, self.doubled_clip)
@@ -122,7 +121,7 @@ class _FastLayer:
             if self.doubled_projection is None:
                 torch.add(work, work, out=y)
             else:
-                self.doubled_projection.write_to(y, work)
+                self.products.write_to(y, work, self.doubled_projection)
                 if self.projection_clip is not None:
                     y.clamp_(-self.projection_clip, self.projection_clip)
             h = y
@@ -132,11 +131,11 @@ class _FastLayer:
 class _FastStack:
     """All layers of one direction."""
 
-    def __init__(self, stack: LstmStack, precision: Precision) -> None:
+    def __init__(self, stack: LstmStack, products: Products) -> None:
         self.config: LstmConfig = stack.config
         self.zero_state = stack.zero_state
         self.layers = [
-            _FastLayer(layer, precision) for layer in stack.layers if isinstance(layer, LstmLayer)
+            _FastLayer(layer, products) for layer in stack.layers if isinstance(layer, LstmLayer)
         ]
 
     def read(
@@ -175,11 +174,12 @@ class FastEngine:
     def __init__(self, bilm: BiLM, precision: Precision = "float32") -> None:
         encoder = bilm.token_encoder
         self.projection_dim = bilm.config.lstm.projection_dim
-        self.encode = TableCnn(encoder, precision) if isinstance(encoder, CharCnn) else encoder
+        multiply = products(precision)
+        self.encode = TableCnn(encoder, multiply) if isinstance(encoder, CharCnn) else encoder
         self.stacks = [
-            _FastStack(stack, precision) for stack in (bilm.forward_lstm, bilm.backward_lstm)
+            _FastStack(stack, multiply) for stack in (bilm.forward_lstm, bilm.backward_lstm)
         ]
-        self._threads = _TwoThreads()
+        self._threads = TwoThreads()
 
     def token_vectors(self, token_ids: Tensor) -> Tensor:
         """Encode words, half of them in each thread."""
@@ -214,53 +214,3 @@ class FastEngine:
         assert forward is not None
         assert backward is not None
         return Reading(layers, BiLMState(forward, backward))
-
-
-class _TwoThreads:
-    """Two threads that share torch's own between them, or none where torch has only one.
-
-    torch's threads inside a product of this size gain little, and they collapse when another
-    program takes a core; two halves of the work, each by itself, do not.
-    """
-
-    def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
-        self._n_threads = 0
-        self._lock = Lock()
-
-    def both(self, work: Callable[[int], None]) -> None:
-        """Do work(0) and work(1)."""
-        inference = torch.is_inference_mode_enabled()
-
-        def half(number: int) -> None:
-            # These modes belong to a thread, so they are set in each.
-            with torch.inference_mode(inference), torch.no_grad():
-                work(number)
-
-        n_threads = torch.get_num_threads()
-        if n_threads == 1:
-            half(0)
-            half(1)
-        else:
-            list(self._threads(n_threads).map(half, (0, 1)))
-
-    def _threads(self, n_threads: int) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._pool is None or self._n_threads != n_threads:
-                self._pool, self._n_threads = self._start(n_threads), n_threads
-            return self._pool
-
-    @staticmethod
-    def _start(n_threads: int) -> ThreadPoolExecutor:
-        both_started = Barrier(2)
-
-        def start() -> None:
-            torch.set_num_threads(n_threads // 2)
-            # torch takes the number over when it is first asked, and everyone's by then if later.
-            assert torch.get_num_threads() == n_threads // 2
-            both_started.wait()
-
-        pool = ThreadPoolExecutor(2, thread_name_prefix="elmore", initializer=start)
-        list(pool.map(int, (0, 1)))
-        torch.set_num_threads(n_threads)  # a thread's setting was everyone's
-        return pool

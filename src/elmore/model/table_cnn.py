@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from elmore.model.char_cnn import CharCnn, Highway
-from elmore.model.matrix import Precision, matrix
+from elmore.model.products import Products
 
 # Rows of looked-up sums that are held at once: 8 MB for the widest published filter.
 _MAX_POSITIONS = 2048
@@ -22,25 +22,26 @@ _MAX_POSITIONS = 2048
 class _Linear:
     """A linear layer, (N, in) -> (N, out)."""
 
-    def __init__(self, linear: torch.nn.Linear, precision: Precision) -> None:
-        self.matrix = matrix(linear.weight.detach().T, precision)
+    def __init__(self, linear: torch.nn.Linear, products: Products) -> None:
+        self.products = products
+        self.weight = products.operand(linear.weight.detach().T)
         self.bias = linear.bias.detach()
 
     def __call__(self, x: Tensor) -> Tensor:
-        return self.matrix.affine(self.bias, x)
+        return self.products.affine(self.bias, x, self.weight)
 
 
 class TableCnn:
     """The same vectors as a `CharCnn`, several times as fast; it holds a copy of its filters."""
 
-    def __init__(self, cnn: CharCnn, precision: Precision) -> None:
+    def __init__(self, cnn: CharCnn, products: Products) -> None:
         self.activation = cnn.activation
         self.highways = [
-            (_Linear(highway.gate, precision), _Linear(highway.transform, precision))
+            (_Linear(highway.gate, products), _Linear(highway.transform, products))
             for highway in cnn.highways
             if isinstance(highway, Highway)
         ]
-        self.projection = None if cnn.projection is None else _Linear(cnn.projection, precision)
+        self.projection = None if cnn.projection is None else _Linear(cnn.projection, products)
         characters = cnn.embedding.weight.detach()  # (characters, d)
         self.n_characters = len(characters)
         self.tables: list[Tensor] = []  # (w * characters, n) each

@@ -1,0 +1,92 @@
+"""`elmore perplexity`: how well a model predicts a text."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from elmore.cli.terminal import print_facts, progress_bar
+from elmore.errors import DataError
+
+
+def perplexity(
+    model: str,
+    /,
+    *texts: Path,
+    per_sentence: Annotated[bool, Parameter(negative="")] = False,
+    split_sentences: str | None = None,
+    tokenizer: str | None = None,
+    vocab: Path | None = None,
+    text_field: str = "text",
+) -> None:
+    """Measure the perplexity of text under a model: full softmax, each direction by itself.
+
+    A table on a terminal, JSON in a pipe. Each line is a sentence, read by itself; the mark at its
+    end is predicted too. A word outside the vocabulary counts as <UNK>, and their share is given.
+
+    Parameters
+    ----------
+    model
+        A model folder with its softmax, or the name of a bundled model.
+    texts
+        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input.
+    per_sentence
+        Write a line of JSON for each sentence first.
+    split_sentences
+        A language, such as en or ko: split each line into sentences.
+    tokenizer
+        whitespace or english, instead of the model's own.
+    vocab
+        The vocabulary of a published model whose folder has none.
+    text_field
+        Where the text stands in the records of .jsonl and .parquet files.
+    """
+    from elmore.formats import read_pretrained
+    from elmore.pretrain.perplexity import NOTHING, score_texts
+    from elmore.pretrain.texts import check_texts, read_texts
+    from elmore.text import split_sentences as split
+    from elmore.text import tokenizer_by_name
+
+    check_texts(texts)
+    found = read_pretrained(model, vocab)
+    tokens_of = tokenizer_by_name(tokenizer or found.tokenizer)
+
+    def sentences() -> Iterator[list[str]]:
+        for text in read_texts(texts, text_field):
+            spans = split(text, split_sentences) if split_sentences else [(0, len(text))]
+            for start, end in spans:
+                if words := [token.text for token in tokens_of(text[start:end])]:
+                    yield words
+
+    total = NOTHING
+    with progress_bar(shown=True) as bar:
+        task = bar.add_task("scoring", total=None, tokens=0)
+        for number, score in enumerate(score_texts(found, sentences())):
+            total += score
+            bar.update(task, advance=1, tokens=total.n_predictions)
+            if per_sentence:
+                sys.stdout.write(json.dumps({"sentence": number, **_facts(score)}) + "\n")
+    if not total.n_predictions:
+        raise DataError("there is no word in the text; give a file that has some")
+    if sys.stdout.isatty():
+        print_facts({"model": model, **{k: _shown(v) for k, v in _facts(total).items()}})
+    else:
+        sys.stdout.write(json.dumps({"model": model, **_facts(total)}) + "\n")
+
+
+def _facts(score: Any) -> dict[str, Any]:
+    return {
+        "forward_perplexity": score.forward,
+        "backward_perplexity": score.backward,
+        "mean_perplexity": score.mean,
+        "predictions": score.n_predictions,
+        "words": score.n_words,
+        "unknown_rate": score.unknown_rate,
+    }
+
+
+def _shown(value: Any) -> Any:
+    return f"{value:,.4g}" if isinstance(value, float) else value

@@ -1,0 +1,84 @@
+"""`elmore pretrain`: text files to a trained model folder."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from elmore.cli import arguments
+from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
+from elmore.cli.terminal import TrainingBar, preparing_bar
+from elmore.errors import ConfigError
+
+
+def pretrain(
+    *texts: Path,
+    out: Annotated[Path, Parameter(alias="-o")],
+    recipe: str = "small-cpu",
+    start: Annotated[str | None, Parameter(name="--from")] = None,
+    new_vocabulary: Annotated[bool, Parameter(negative="")] = False,
+    processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    flags: Annotated[RecipeFlags, Parameter(name="*")] = NO_FLAGS,  # type: ignore[valid-type]
+) -> None:
+    """Train a biLM on your own text; the same command again goes on where it stopped.
+
+    Parameters
+    ----------
+    texts
+        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input. Without any,
+        a run that was begun goes on.
+    out
+        The folder of the run; the trained model will be its folder "model".
+    recipe
+        tiny, small-cpu, original, or a TOML file; every field has a flag too.
+    start
+        A trained model to go on from: a folder, a bundled name or hf://owner/name.
+    new_vocabulary
+        With --from: give the softmax the words of the new text; rows of known words are kept.
+    processes
+        Processes that prepare the text; as many as there are cores if not given.
+    """
+    from elmore.formats import read_pretrained
+    from elmore.pretrain.recipes import read_recipe
+    from elmore.pretrain.run import MODEL, Start, check_start, recipe_of_start
+    from elmore.pretrain.run import pretrain as run_pretraining
+
+    given = changes(flags)
+    begin = None
+    if start is None:
+        if new_vocabulary:
+            raise ConfigError("--new-vocabulary goes with --from")
+        chosen = read_recipe(recipe, given)
+    else:
+        begin = Start(read_pretrained(start), new_vocabulary)
+        check_start(begin, start)
+        chosen = recipe_of_start(recipe, given, begin)
+    is_first = os.environ.get("RANK", "0") == "0"
+    with (
+        preparing_bar(shown=is_first) as preparing,
+        TrainingBar(shown=is_first, out=out) as training,
+    ):
+        found = run_pretraining(
+            texts,
+            out,
+            chosen,
+            start=begin,
+            n_processes=processes or os.cpu_count() or 1,
+            progress=preparing.tell,
+            tell=training.tell,
+        )
+    if is_first:
+        sys.stdout.write(_summary(found, out / MODEL))
+
+
+def _summary(run: Any, folder: Path) -> str:
+    lines = [f"{folder}: trained for {run.seconds / 60:.1f} minutes\n"]
+    if run.held_out is not None:
+        score = run.held_out
+        lines.append(
+            f"held-out perplexity (full softmax): forward {score.forward:.1f}, backward "
+            f"{score.backward:.1f}; {100 * score.unknown_rate:.1f} % of the words unknown\n"
+        )
+    return "".join(lines)

@@ -1,0 +1,110 @@
+"""The matrix products of inference and training, in float32 or in bfloat16.
+
+bfloat16 here means: both operands are rounded to it, sums are made in float32. A processor with
+bfloat16 units does that several times as fast; elsewhere the operands are rounded and multiplied as
+float32, which gives the same numbers without the speed.
+
+In a product a @ b, b is an operand already, because it is mostly a weight that is multiplied often.
+
+Shapes: a (N, in), b (in, out), result (N, out).
+"""
+
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+
+Precision = Literal["float32", "bfloat16"]
+
+
+class Products(Protocol):
+    """How two matrices are multiplied; results are float32."""
+
+    def operand(self, x: Tensor) -> Tensor:
+        """Return the numbers of x that take part in a product; to do so twice changes nothing."""
+        ...
+
+    def add_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Add a @ b to `result`, and return it."""
+        ...
+
+    def write_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Write a @ b into `result`, and return it."""
+        ...
+
+    def affine(self, bias: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Return bias + a @ b."""
+        ...
+
+
+class Float32Products:
+    """Multiplies as it is."""
+
+    def operand(self, x: Tensor) -> Tensor:
+        """Return x."""
+        return x
+
+    def add_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Add the product."""
+        return result.addmm_(a, b)
+
+    def write_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Write the product."""
+        return torch.mm(a, b, out=result)
+
+    def affine(self, bias: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Return bias and product."""
+        return torch.addmm(bias, a, b)
+
+
+class RoundedProducts(Float32Products):
+    """Rounds to bfloat16 and multiplies as float32: for processors without bfloat16."""
+
+    def operand(self, x: Tensor) -> Tensor:
+        """Return x with the digits that bfloat16 keeps."""
+        return x.bfloat16().float()
+
+    def add_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Add the product."""
+        return super().add_to(result, self.operand(a), b)
+
+    def write_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Write the product."""
+        return super().write_to(result, self.operand(a), b)
+
+    def affine(self, bias: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Return bias and product."""
+        return super().affine(bias, self.operand(a), b)
+
+
+class Bfloat16Products:
+    """Multiplies in bfloat16; what comes back is rounded once more."""
+
+    def operand(self, x: Tensor) -> Tensor:
+        """Return x in bfloat16."""
+        return x.bfloat16()
+
+    def add_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Add the product."""
+        return result.add_(torch.mm(a.bfloat16(), b))
+
+    def write_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Write the product."""
+        return result.copy_(torch.mm(a.bfloat16(), b))
+
+    def affine(self, bias: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        """Return bias and product."""
+        return bias + torch.mm(a.bfloat16(), b)
+
+
+def has_bfloat16() -> bool:
+    """Return whether this processor multiplies bfloat16 by itself (AMX or AVX512-BF16)."""
+    return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+
+
+def products(precision: Precision, device: torch.device | None = None) -> Products:
+    """Return how this processor multiplies in this precision."""
+    if precision == "float32":
+        return Float32Products()
+    in_hardware = has_bfloat16() if device is None or device.type == "cpu" else True
+    return Bfloat16Products() if in_hardware else RoundedProducts()

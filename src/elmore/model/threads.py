@@ -1,0 +1,68 @@
+"""Two threads that share torch's own between them.
+
+torch's threads inside a product of this size gain little, and they collapse when another program
+takes a core; two halves of the work, each by itself, do not.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Barrier, Lock
+
+import torch
+
+Job = Callable[[], None]
+
+
+class TwoThreads:
+    """Does jobs two at a time, or one after the other where torch has only one thread.
+
+    With `use=False` it never has threads: another device than the processor does not need them.
+    """
+
+    def __init__(self, *, use: bool = True) -> None:
+        self._use = use
+        self._pool: ThreadPoolExecutor | None = None
+        self._n_threads = 0
+        self._lock = Lock()
+
+    def both(self, work: Callable[[int], None]) -> None:
+        """Do work(0) and work(1)."""
+        self.all([partial(work, 0), partial(work, 1)])
+
+    def all(self, jobs: Sequence[Job]) -> None:
+        """Do the jobs, each of them whole in one thread."""
+        inference = torch.is_inference_mode_enabled()
+
+        def do(job: Job) -> None:
+            # These modes belong to a thread, so they are set in each.
+            with torch.inference_mode(inference), torch.no_grad():
+                job()
+
+        n_threads = torch.get_num_threads()
+        if n_threads == 1 or not self._use:
+            for job in jobs:
+                do(job)
+        else:
+            list(self._threads(n_threads).map(do, jobs))
+
+    def _threads(self, n_threads: int) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._pool is None or self._n_threads != n_threads:
+                self._pool, self._n_threads = self._start(n_threads), n_threads
+            return self._pool
+
+    @staticmethod
+    def _start(n_threads: int) -> ThreadPoolExecutor:
+        both_started = Barrier(2)
+
+        def start() -> None:
+            torch.set_num_threads(n_threads // 2)
+            # torch takes the number over when it is first asked, and everyone's by then if later.
+            assert torch.get_num_threads() == n_threads // 2
+            both_started.wait()
+
+        pool = ThreadPoolExecutor(2, thread_name_prefix="elmore", initializer=start)
+        list(pool.map(int, (0, 1)))
+        torch.set_num_threads(n_threads)  # a thread's setting was everyone's
+        return pool

@@ -1,0 +1,1 @@
+"""Text to a trained model folder."""

@@ -1,0 +1,65 @@
+"""All that going on needs, in one file: safetensors, with the numbers in its header.
+
+A file is written beside and renamed, so the one before is whole until the new one is.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from elmore.errors import FormatError
+
+FORMAT = "elmore-checkpoint-1"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A moment of a training run."""
+
+    tensors: Mapping[str, Tensor]
+    """Weights, what the optimizer remembers, and the LSTM states of all streams."""
+    facts: Mapping[str, Any]
+    """The update's number, what was measured so far, and the recipe."""
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; an interrupted write leaves the one before."""
+    beside = path.with_name(f"{path.name}.part")
+    header = {"format": FORMAT, "facts": json.dumps(checkpoint.facts, ensure_ascii=False)}
+    tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
+    try:
+        save_file(tensors, beside, header)
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except SafetensorError as error:  # such as a full disk
+        beside.unlink(missing_ok=True)
+        raise OSError(f"{path} cannot be written: {error}") from None
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint that `write_checkpoint` wrote."""
+    try:
+        with safe_open(path, "pt") as file:
+            header = file.metadata() or {}
+            if header.get("format") != FORMAT:
+                raise FormatError(
+                    f"{path}: format is {header.get('format')!r}; this version reads {FORMAT!r}"
+                )
+            # copied: matrix products round by how memory is aligned
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+            return Checkpoint(tensors, json.loads(header["facts"]))
+    except SafetensorError as error:
+        raise FormatError(
+            f"{path} cannot be read ({error}); remove it to begin this run again"
+        ) from None

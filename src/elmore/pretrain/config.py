@@ -1,0 +1,134 @@
+"""All that decides a training run, checked as soon as it is written down.
+
+A recipe has four tables: [corpus], [token_encoder], [lstm] and [training]. The middle two are the
+model's own configuration.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from elmore.errors import ConfigError
+from elmore.model import CharCnnConfig, LstmConfig, Precision
+
+Optimizer = Literal["adagrad", "adamw"]
+Decay = Literal["none", "linear", "cosine"]
+SoftmaxKind = Literal["auto", "full", "sampled"]
+Part = Literal["token_encoder", "lstm", "softmax"]
+
+N_MARKS = 3  # <S>, </S> and <UNK>: the first rows of every vocabulary
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """How raw text becomes sentences of numbered words."""
+
+    tokenizer: str = "english"
+    """The name of the tokenizer; it is stored in the model."""
+    split_sentences: str | None = None
+    """A language, such as en or ko, whose rules split each line into sentences; none: a line is
+    a sentence."""
+    min_count: int = 1
+    """A word that occurs less often than this in the training text is not in the vocabulary."""
+    max_words: int = 50_000
+    """The most words that the vocabulary may have, its three marks included."""
+    held_out: float = 0.01
+    """The share of the lines that is kept from training, to measure perplexity on."""
+    text_field: str = "text"
+    """Where the text stands in the records of .jsonl and .parquet files."""
+
+    def __post_init__(self) -> None:
+        _at_least(1, min_count=self.min_count)
+        _at_least(N_MARKS + 1, max_words=self.max_words)
+        if not 0 <= self.held_out <= 0.5:
+            raise ConfigError(f"held_out is {self.held_out}; expected a share from 0 to 0.5")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How the network learns."""
+
+    n_epochs: float = 10.0
+    """How often the corpus is read; 0.5 reads half of it."""
+    batch_size: int = 128
+    """Streams of text that are read side by side, over all processes together."""
+    unroll_steps: int = 20
+    """Tokens that each stream gives to a batch; gradients go back so far, states are carried on."""
+    accumulate: int = 1
+    """Batches whose gradients are summed into one update."""
+    softmax: SoftmaxKind = "auto"
+    """full scores every word, sampled a sample of them; auto takes sampled where it is smaller
+    by half."""
+    n_samples: int = 8192
+    """Words that a sampled softmax draws for each batch, all different."""
+    dropout: float = 0.1
+    """The share of numbers that is left out of what each layer reads and of what the last gives."""
+    optimizer: Optimizer = "adagrad"
+    """adagrad as published, or adamw."""
+    learning_rate: float = 0.2
+    """The size of an update; 0.2 suits adagrad, 0.001 to 0.003 adamw."""
+    warmup_steps: int = 0
+    """Updates over which the learning rate rises from zero."""
+    decay: Decay = "none"
+    """How the learning rate falls to zero after the warm-up: none, linear or cosine."""
+    weight_decay: float = 0.0
+    """The share of each weight that adamw takes away, times the learning rate."""
+    clip_norm: float = 10.0
+    """The largest norm of all gradients together."""
+    precision: Precision = "float32"
+    """What products are made in: float32 or bfloat16."""
+    frozen: tuple[Part, ...] = ()
+    """Parts that do not learn: token_encoder, lstm, softmax."""
+    seed: int = 1
+    """Decides every random choice."""
+    evaluate_every: int = 500
+    """Updates between two measurements on the held-out text."""
+    max_held_out_tokens: int = 100_000
+    """How much of the held-out text each of them reads."""
+    patience: int = 0
+    """Measurements without a new best after which training ends; 0: it does not end early."""
+    checkpoint_every: int = 100
+    """Updates between two checkpoints."""
+
+    def __post_init__(self) -> None:
+        _at_least(
+            1, batch_size=self.batch_size, unroll_steps=self.unroll_steps,
+            accumulate=self.accumulate, n_samples=self.n_samples,
+            evaluate_every=self.evaluate_every, max_held_out_tokens=self.max_held_out_tokens,
+            checkpoint_every=self.checkpoint_every,
+        )  # fmt: skip
+        _at_least(0, warmup_steps=self.warmup_steps, patience=self.patience, seed=self.seed)
+        _one_of(SoftmaxKind, softmax=self.softmax)
+        _one_of(Optimizer, optimizer=self.optimizer)
+        _one_of(Decay, decay=self.decay)
+        _one_of(Precision, precision=self.precision)
+        for part in self.frozen:
+            _one_of(Part, frozen=part)
+        for name in ("n_epochs", "learning_rate", "clip_norm"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"dropout is {self.dropout}; expected a share from 0 to below 1")
+        if self.weight_decay < 0:
+            raise ConfigError(f"weight_decay is {self.weight_decay}; expected 0 or more")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A whole training run, but for the text itself."""
+
+    corpus: CorpusConfig
+    token_encoder: CharCnnConfig
+    lstm: LstmConfig
+    training: TrainingConfig
+
+
+def _at_least(smallest: int, **values: int) -> None:
+    for name, value in values.items():
+        if type(value) is not int or value < smallest:
+            raise ConfigError(f"{name} is {value!r}; expected a whole number, at least {smallest}")
+
+
+def _one_of(kind: object, **values: str) -> None:
+    for name, value in values.items():
+        if value not in get_args(kind):
+            raise ConfigError(f"{name} is {value!r}; expected one of {', '.join(get_args(kind))}")

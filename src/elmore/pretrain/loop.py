@@ -1,0 +1,323 @@
+"""The training loop: the only one there is.
+
+In: a prepared corpus, a network and how it learns. Out: checkpoints, metrics and, in the end, the
+weights that did best on the held-out text. Stopped at any moment and started again, it goes on to
+the very same result: whatever an update needs is a function of its number or is in the checkpoint.
+"""
+
+import copy
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import torch
+from torch import Tensor
+
+from elmore.errors import ConfigError, DataError
+from elmore.model import BiLM, BiLMState
+from elmore.model.config import CharCnnConfig
+from elmore.model.lstm import LstmState
+from elmore.pretrain.batches import Streams
+from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from elmore.pretrain.config import TrainingConfig
+from elmore.pretrain.metrics import Metrics
+from elmore.pretrain.optimizers import Optimizer, learning_rate
+from elmore.pretrain.parameters import Parameters
+from elmore.pretrain.perplexity import Score, Scorer, score_split
+from elmore.pretrain.processes import Processes
+from elmore.pretrain.shards import Corpus
+from elmore.pretrain.step import TrainingStep, Update
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE
+
+LAST, BEST = "last.safetensors", "best.safetensors"
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where a run stands, after an update."""
+
+    update: int
+    """Updates made."""
+    n_updates: int
+    """Updates in all."""
+    n_tokens: int
+    """Tokens read in each direction."""
+    losses: tuple[float, float]
+    """Forward and backward, of this update, by the softmax it is trained with."""
+    learning_rate: float
+    gradient_norm: float
+    """Before it was clipped."""
+    tokens_per_second: float
+    held_out: Score | None
+    """The last measurement."""
+
+
+class Trainer:
+    """Trains a biLM on a corpus; files go to `folder`."""
+
+    def __init__(
+        self,
+        bilm: BiLM,
+        corpus: Corpus,
+        config: TrainingConfig,
+        folder: Path,
+        processes: Processes,
+    ) -> None:
+        assert isinstance(bilm.config.token_encoder, CharCnnConfig)
+        assert bilm.softmax is not None
+        self.bilm, self.corpus, self.config = bilm.to(processes.device), corpus, config
+        self.folder, self.processes = folder, processes
+        streams = processes.streams(config.batch_size)
+        self.forward = Streams(corpus, config, "forward", streams)
+        self.backward = Streams(corpus, config, "backward", streams)
+        n_windows = config.n_epochs * self.forward.n_windows
+        self.n_updates = max(1, int(n_windows / config.accumulate))
+        self.parameters = Parameters(bilm, config.frozen)
+        self.spell = partial(corpus.spell, max_characters=bilm.config.token_encoder.max_characters)
+        self.step = TrainingStep(
+            bilm, self.parameters, config, self.spell, unknown=corpus.unknown, streams=streams,
+            gather=processes.gather,
+        )  # fmt: skip
+        self.weights = {"weights": self.parameters.values}
+        if "softmax" not in config.frozen:
+            self.weights["softmax.weight"] = bilm.softmax.weight.detach()
+            self.weights["softmax.bias"] = bilm.softmax.bias.detach()
+        self.optimizer = Optimizer(self.weights, config)
+        n_streams = streams.stop - streams.start
+        self.state = BiLMState(
+            bilm.forward_lstm.zero_state(n_streams, self.parameters.values),
+            bilm.backward_lstm.zero_state(n_streams, self.parameters.values),
+        )
+        self.update = 0
+        self.n_since_best = 0
+        self.held_out: Score | None = None
+        self.best: Score | None = None
+        self.seconds = 0.0
+        self._metrics_length = 0
+        if (folder / LAST).exists():
+            self._load(read_checkpoint(folder / LAST))
+
+    @property
+    def tokens_per_update(self) -> int:
+        """Tokens that all processes together read for an update, in each direction."""
+        return self.config.batch_size * self.config.unroll_steps * self.config.accumulate
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is nothing left to do."""
+        tired = 0 < self.config.patience <= self.n_since_best
+        return tired or self.update >= self.n_updates
+
+    def train(self, tell: Callable[[Report], None] = lambda report: None) -> None:
+        """Make the updates that are left; tell of each."""
+        metrics = Metrics(self.folder, self._metrics_length) if self.processes.is_first else None
+        try:
+            with _stop_signal() as stopped:
+                while not self.is_done:
+                    started = time.perf_counter()
+                    stop = self._make_update(metrics, tell, stop=bool(stopped))
+                    self.seconds += time.perf_counter() - started
+                    if stop:
+                        self._save(metrics)
+                        raise KeyboardInterrupt(
+                            f"{self.folder} holds all {self.update:,} updates; "
+                            "the same command goes on from here"
+                        )
+            self._save(metrics)
+        finally:
+            if metrics is not None:
+                metrics.close()
+
+    def _make_update(
+        self, metrics: Metrics | None, tell: Callable[[Report], None], *, stop: bool
+    ) -> bool:
+        """Make one update; return whether any process was told to stop."""
+        started = time.perf_counter()
+        first = self.update * self.config.accumulate
+        windows = [
+            (self.forward.window(number), self.backward.window(number))
+            for number in range(first, first + self.config.accumulate)
+        ]
+        found = self.step(windows, self.state, self.update)
+        losses, stop = self._agree(found, stop=stop)
+        norm = self._norm(found)
+        if not math.isfinite(sum(losses) + norm):
+            raise DataError(
+                f"the loss is {sum(losses) / 2} and the gradient's norm {norm} at update "
+                f"{self.update + 1}, so this update was not made; the last checkpoint is whole: "
+                "take a smaller learning_rate or a longer warm-up"
+            )
+        rate = learning_rate(self.config, self.update, self.n_updates)
+        self._apply(found, norm, rate)
+        self.state = found.state
+        self.update += 1
+        n_tokens = self.update * self.tokens_per_update
+        speed = self.tokens_per_update / (time.perf_counter() - started)
+        if metrics is not None:
+            metrics.write(
+                {
+                    "update": self.update,
+                    "tokens": n_tokens,
+                    "forward_loss": losses[0],
+                    "backward_loss": losses[1],
+                    "learning_rate": rate,
+                    "gradient_norm": norm,
+                },
+                speed=speed,
+            )
+        is_last = self.update >= self.n_updates
+        if self.update % self.config.evaluate_every == 0 or is_last:
+            self._evaluate(metrics)
+        if self.update % self.config.checkpoint_every == 0:
+            self._save(metrics)
+        tell(
+            Report(self.update, self.n_updates, n_tokens, losses, rate, norm, speed, self.held_out)
+        )
+        return stop
+
+    def _agree(self, found: Update, *, stop: bool) -> tuple[tuple[float, float], bool]:
+        """Add the gradients of all processes; return the mean losses and whether one must stop."""
+        said = torch.tensor([*found.losses, float(stop)], dtype=torch.float64)
+        self.processes.sum(said)
+        self.processes.sum(self.step.gradients.values)
+        self.processes.sum(found.rows.weight)
+        self.processes.sum(found.rows.bias)
+        forward, backward = (said[:2] / self.processes.size).tolist()
+        return (forward, backward), bool(said[2] > 0)
+
+    def _norm(self, found: Update) -> float:
+        parts = [self.step.gradients.values]
+        if "softmax" not in self.config.frozen:
+            parts += [found.rows.weight, found.rows.bias]
+        return float(torch.stack([part.norm() for part in parts]).norm())
+
+    def _apply(self, found: Update, norm: float, rate: float) -> None:
+        gradients = {
+            "weights": (self.step.gradients.values, None),
+            "softmax.weight": (found.rows.weight, found.candidates.rows),
+            "softmax.bias": (found.rows.bias, found.candidates.rows),
+        }
+        for name in self.weights:
+            gradient, rows = gradients[name]
+            if norm > self.config.clip_norm:
+                gradient.mul_(self.config.clip_norm / norm)
+            self.optimizer.update(name, gradient, rows, number=self.update, rate=rate)
+
+    def _evaluate(self, metrics: Metrics | None) -> None:
+        """Measure the held-out text, in the first process; all learn the result."""
+        if not self.corpus.held_out.n_words:
+            return
+        said = torch.zeros(5, dtype=torch.float64)
+        if metrics is not None:
+            score = self.score()
+            said = torch.tensor(list(asdict(score).values()), dtype=torch.float64)
+        n_predictions, n_unknown, n_words, forward, backward = self.processes.sum(said).tolist()
+        score = Score(int(n_predictions), int(n_unknown), int(n_words), forward, backward)
+        self.held_out = score
+        self.n_since_best += 1
+        if self.best is None or score.mean < self.best.mean:
+            self.best, self.n_since_best = score, 0
+        if metrics is not None:
+            metrics.write(
+                {
+                    "update": self.update,
+                    "tokens": self.update * self.tokens_per_update,
+                    "held_out_forward": score.forward,
+                    "held_out_backward": score.backward,
+                    "held_out_mean": score.mean,
+                    "held_out_unknown_rate": score.unknown_rate,
+                }
+            )
+            if self.best is score:
+                facts = {"update": self.update, "held_out": asdict(score)}
+                write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))
+
+    def score(self) -> Score:
+        """Measure the held-out text with the weights as they are."""
+        marks = self.corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE])
+        on_cpu = self.processes.device.type == "cpu"
+        bilm = self.bilm if on_cpu else copy.deepcopy(self.bilm).to("cpu")
+        scorer = Scorer(bilm, self.spell, marks, self.corpus.unknown)
+        return score_split(scorer, self.corpus.held_out, self.config.max_held_out_tokens)
+
+    def _save(self, metrics: Metrics | None) -> None:
+        """Write the last checkpoint, in the first process."""
+        states = {
+            f"state.{direction}.{name}": self.processes.gather(getattr(state, name), dim=1)
+            for direction, state in (
+                ("forward", self.state.forward), ("backward", self.state.backward)
+            )
+            for name in ("h", "c")
+        }  # fmt: skip
+        if metrics is not None:
+            tensors: Mapping[str, Tensor] = {
+                **states,
+                **{f"bilm.{name}": tensor for name, tensor in self.bilm.state_dict().items()},
+                **{f"optimizer.{name}": tensor for name, tensor in self.optimizer.state()},
+            }
+            facts = {
+                "update": self.update,
+                "n_since_best": self.n_since_best,
+                "held_out": self.held_out and asdict(self.held_out),
+                "best": self.best and asdict(self.best),
+                "metrics_length": metrics.length,
+                "seconds": self.seconds,
+            }
+            write_checkpoint(self.folder / LAST, Checkpoint(tensors, facts))
+
+    def _load(self, checkpoint: Checkpoint) -> None:
+        tensors, facts = checkpoint.tensors, checkpoint.facts
+        targets = {f"bilm.{name}": tensor for name, tensor in self.bilm.state_dict().items()}
+        targets |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state()}
+        expected = {name: tuple(tensor.shape) for name, tensor in targets.items()}
+        found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        if any(found.get(name) != shape for name, shape in expected.items()):
+            raise ConfigError(
+                f"{self.folder / LAST} belongs to another network or optimizer; choose another "
+                "--out, or remove it to begin again"
+            )
+        for name, tensor in targets.items():
+            tensor.copy_(tensors[name])
+        rows = self.step.streams
+        like = self.parameters.values
+        forward, backward = (
+            LstmState(*(tensors[f"state.{direction}.{name}"][:, rows].to(like) for name in "hc"))
+            for direction in ("forward", "backward")
+        )
+        if tensors["state.forward.h"].shape[1] != self.config.batch_size:
+            raise ConfigError(
+                f"{self.folder / LAST} has {tensors['state.forward.h'].shape[1]} streams, "
+                f"batch_size is {self.config.batch_size}; they must be equal to go on"
+            )
+        self.state = BiLMState(forward, backward)
+        self.update = facts["update"]
+        self.n_since_best = facts["n_since_best"]
+        self.held_out = facts["held_out"] and Score(**facts["held_out"])
+        self.best = facts["best"] and Score(**facts["best"])
+        self.seconds = facts["seconds"]
+        self._metrics_length = facts["metrics_length"]
+
+
+@contextmanager
+def _stop_signal() -> Iterator[list[int]]:
+    """Give a list that fills when Ctrl-C is pressed or the process is asked to end."""
+    received: list[int] = []
+
+    def receive(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+
+    is_ours = threading.current_thread() is threading.main_thread()
+    signals = (signal.SIGINT, signal.SIGTERM) if is_ours else ()
+    before = [signal.signal(number, receive) for number in signals]
+    try:
+        yield received
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)

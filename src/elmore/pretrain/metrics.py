@@ -1,0 +1,102 @@
+"""What a run measures, written down as it goes: metrics.jsonl, TensorBoard, curve.png.
+
+metrics.jsonl holds nothing that depends on the clock: a run that was stopped and resumed has the
+very same lines. A checkpoint remembers how long the file was; what was written after it is cut off.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from elmore.errors import MissingExtraError
+
+METRICS, CURVE, TENSORBOARD = "metrics.jsonl", "curve.png", "tensorboard"
+
+
+class Metrics:
+    """The lines of a run."""
+
+    def __init__(self, folder: Path, length: int) -> None:
+        """Go on after so many bytes."""
+        self.path = folder / METRICS
+        self._file = self.path.open("ab")
+        self._file.truncate(length)
+        self._board = _tensorboard(folder)
+
+    def write(self, facts: dict[str, Any], *, speed: float | None = None) -> None:
+        """Write a line; `speed` (tokens/s) goes to TensorBoard only."""
+        self._file.write(json.dumps(facts).encode() + b"\n")
+        self._file.flush()
+        if self._board is not None:
+            shown = {**facts, "tokens_per_second": speed}
+            for name, value in shown.items():
+                if isinstance(value, float):
+                    self._board.add_scalar(name, value, facts["update"])
+
+    @property
+    def length(self) -> int:
+        """How many bytes are written."""
+        return self._file.tell()
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._file.close()
+        if self._board is not None:
+            self._board.close()
+
+
+def read_metrics(folder: Path) -> Iterator[dict[str, Any]]:
+    """Return the lines of a run."""
+    with (folder / METRICS).open("rb") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def _tensorboard(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  an extra
+    except ImportError:
+        return None
+    return SummaryWriter(folder / TENSORBOARD)
+
+
+def draw_curve(folder: Path) -> None:
+    """Draw training and held-out perplexity over the tokens read, into curve.png."""
+    try:
+        import matplotlib  # noqa: PLC0415  an extra
+    except ImportError:
+        raise MissingExtraError("a picture of the curve", "train") from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    training: list[tuple[float, float]] = []
+    held_out: list[tuple[float, float, float]] = []
+    for facts in read_metrics(folder):
+        if "held_out_forward" in facts:
+            held_out.append(
+                (facts["tokens"], facts["held_out_forward"], facts["held_out_backward"])
+            )
+        else:
+            mean = (facts["forward_loss"] + facts["backward_loss"]) / 2
+            training.append((facts["tokens"], math.exp(min(mean, 50.0))))
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    if training:
+        tokens, perplexity = zip(*training, strict=True)
+        axes.plot(tokens, perplexity, color="#c5ced8", linewidth=0.8, label="training, per batch")
+    if held_out:
+        tokens, forward, backward = zip(*held_out, strict=True)
+        axes.plot(tokens, forward, "o-", color="#1b4f9c", label="held out, forward")
+        axes.plot(tokens, backward, "s--", color="#c0392b", label="held out, backward")
+    axes.set_yscale("log")
+    axes.set_xlabel("tokens read")
+    axes.set_ylabel("perplexity")
+    axes.grid(alpha=0.3)
+    if training or held_out:
+        axes.legend()
+    figure.tight_layout()
+    beside = folder / f"{CURVE}.part"
+    figure.savefig(beside, dpi=120, format="png")
+    plt.close(figure)
+    beside.replace(folder / CURVE)

@@ -1,0 +1,83 @@
+"""Tokenized sentences and a vocabulary in, shards of word ids out; `shards.py` says which."""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from elmore.pretrain.shards import write_shard
+from elmore.pretrain.tokenizing import MARKS
+from elmore.text import UNKNOWN, Vocab
+
+_SHARD_WORDS = 2**20
+
+
+class Numbering:
+    """Writes shards, one split after the other, and remembers which ids are taken."""
+
+    def __init__(self, vocab: Vocab, folder: Path, progress: Callable[[int], None]) -> None:
+        """Write to `folder`; `progress` is told of how many more words."""
+        self.folder = folder
+        self.progress = progress
+        self._n_rows = self._n_ids = len(vocab)
+        self._rows = {word.encode("utf-8"): row for row, word in enumerate(vocab)}
+        self._unknown = self._rows[UNKNOWN.encode("utf-8")]
+        # A text that has the marks as words marks nothing by them.
+        self._rows |= {mark.encode("utf-8"): self._unknown for mark in MARKS}
+
+    def write(self, sentences: Path, name: str) -> dict[str, Any]:
+        """Number a file of tokenized sentences; return what the manifest says of the split."""
+        shards: list[dict[str, Any]] = []
+        with sentences.open("rb") as file:
+            for shard in _cut_shards(file, self._rows, self._n_ids):
+                path = self.folder / f"{name}-{len(shards):05d}.shard"
+                write_shard(path, shard.ids, shard.ends, list(shard.outside))
+                ids = np.asarray(shard.ids)
+                is_unknown = (ids == self._unknown) | (ids >= self._n_rows)
+                shards.append(
+                    {
+                        "file": path.name,
+                        "n_words": len(shard.ids),
+                        "n_sentences": len(shard.ends),
+                        "n_unknown": int(np.count_nonzero(is_unknown)),
+                        "n_outside": len(shard.outside),
+                        "first_outside": shard.first_outside,
+                    }
+                )
+                self._n_ids += len(shard.outside)
+                self.progress(len(shard.ids))
+        totals = ("n_words", "n_sentences", "n_unknown")
+        return {**{key: sum(shard[key] for shard in shards) for key in totals}, "shards": shards}
+
+
+@dataclass
+class _Shard:
+    first_outside: int
+    ids: "array[int]" = field(default_factory=lambda: array("i"))
+    ends: "array[int]" = field(default_factory=lambda: array("q"))
+    outside: dict[bytes, int] = field(default_factory=dict)
+
+
+def _cut_shards(
+    sentences: Iterable[bytes], rows: Mapping[bytes, int], first_outside: int
+) -> Iterator[_Shard]:
+    shard = _Shard(first_outside)
+    for sentence in sentences:
+        words = sentence.removesuffix(b"\n").split(b" ")
+        ids = [rows.get(word, -1) for word in words]
+        if -1 in ids:
+            outside = shard.outside
+            ids = [
+                outside.setdefault(word, shard.first_outside + len(outside)) if row < 0 else row
+                for word, row in zip(words, ids, strict=True)
+            ]
+        shard.ids.fromlist(ids)
+        shard.ends.append(len(shard.ids))
+        if len(shard.ids) >= _SHARD_WORDS:
+            yield shard
+            shard = _Shard(shard.first_outside + len(shard.outside))
+    if shard.ends:
+        yield shard

@@ -1,0 +1,60 @@
+"""The weights that learn, in one long vector, and their gradients in another.
+
+One vector has one norm, one update and one exchange between processes. The network's own weights
+become views of it, so the network is always up to date. The softmax is kept apart (its gradient has
+few rows), and so is what is frozen.
+"""
+
+from collections.abc import Collection
+
+import torch
+from torch import Tensor, nn
+
+from elmore.model import BiLM
+from elmore.pretrain.config import Part
+
+_ALIGNMENT = 16  # numbers: 64 bytes, as torch aligns a tensor of its own
+
+
+def _part(name: str) -> Part:
+    first = name.partition(".")[0]
+    return (
+        "lstm" if first.endswith("_lstm") else "softmax" if first == "softmax" else "token_encoder"
+    )
+
+
+class Parameters:
+    """The weights of a biLM that learn, but for its softmax."""
+
+    def __init__(self, bilm: BiLM, frozen: Collection[Part] = ()) -> None:
+        learning = [
+            parameter
+            for name, parameter in bilm.named_parameters()
+            if _part(name) not in frozen and _part(name) != "softmax"
+        ]
+        self.places: list[tuple[nn.Parameter, int]] = []
+        end = 0
+        for parameter in learning:
+            self.places.append((parameter, end))
+            end += -(-parameter.numel() // _ALIGNMENT) * _ALIGNMENT
+        device = next(bilm.parameters()).device
+        self.values = torch.zeros(end, device=device)
+        for parameter, start in self.places:
+            view = self.values[start : start + parameter.numel()].view_as(parameter)
+            view.copy_(parameter.detach())
+            parameter.data = view
+
+
+class Gradients:
+    """A gradient for each weight that learns."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.values = torch.zeros_like(parameters.values)
+        self._of = {
+            id(parameter): self.values[start : start + parameter.numel()].view_as(parameter)
+            for parameter, start in parameters.places
+        }
+
+    def of(self, parameter: Tensor) -> Tensor | None:
+        """Return where the gradient of a weight is summed, or None if it does not learn."""
+        return self._of.get(id(parameter))

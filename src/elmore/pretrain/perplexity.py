@@ -1,0 +1,224 @@
+"""Sentences in, how well the biLM predicts their words out: by the full softmax, both directions.
+
+Each sentence is read by itself, from no state, as `Elmo` reads it, so the figure does not depend on
+what is read before. A sentence of n words has n + 1 predictions in each direction: its words and
+the mark at its other end.
+
+Shapes: N tokens of some sentences, marks included; p projection_dim.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from elmore.errors import DataError, FormatError
+from elmore.formats import Pretrained
+from elmore.model import BiLM, FastEngine, Sentences
+from elmore.pretrain.shards import Split
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder
+
+Ids = npt.NDArray[np.int64]
+
+_SENTENCES_AT_ONCE = 2048  # sorted by length among themselves
+_TOKENS_AT_ONCE = 4096
+_MAX_LOGITS = 2**22  # at once: 16 MB
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well some text was predicted."""
+
+    n_predictions: int
+    """In each direction: words and sentence marks."""
+    n_unknown: int
+    """How many of the words are not in the vocabulary, and were predicted as `<UNK>`."""
+    n_words: int
+    forward_nll: float
+    """The sum of the negative log-likelihoods, read from the left."""
+    backward_nll: float
+    """The same, read from the right."""
+
+    @property
+    def forward(self) -> float:
+        """The perplexity of the direction that reads from the left."""
+        return _perplexity(self.forward_nll, self.n_predictions)
+
+    @property
+    def backward(self) -> float:
+        """The perplexity of the direction that reads from the right."""
+        return _perplexity(self.backward_nll, self.n_predictions)
+
+    @property
+    def mean(self) -> float:
+        """exp of the mean loss of both directions, as the paper has it."""
+        return _perplexity((self.forward_nll + self.backward_nll) / 2, self.n_predictions)
+
+    @property
+    def unknown_rate(self) -> float:
+        """The share of the words that is unknown."""
+        return self.n_unknown / self.n_words if self.n_words else 0.0
+
+    def __add__(self, other: "Score") -> "Score":
+        return Score(
+            self.n_predictions + other.n_predictions,
+            self.n_unknown + other.n_unknown,
+            self.n_words + other.n_words,
+            self.forward_nll + other.forward_nll,
+            self.backward_nll + other.backward_nll,
+        )
+
+
+NOTHING = Score(0, 0, 0, 0.0, 0.0)
+
+
+def _perplexity(nll: float, n: int) -> float:
+    # beyond this exp has no number; a broken model may come here
+    return math.exp(min(nll / n, 700.0)) if n else math.nan
+
+
+class Scorer:
+    """Scores sentences of word ids; `spell` gives ids their characters.
+
+    An id of the vocabulary's length or more is a word outside of it.
+    """
+
+    def __init__(
+        self, bilm: BiLM, spell: Callable[[Ids], npt.NDArray[np.integer]], marks: Ids, unknown: int
+    ) -> None:
+        """Take the rows of `<S>` and `</S>`, and of `<UNK>`."""
+        if bilm.softmax is None:
+            raise FormatError(
+                "the model has no softmax, so it gives words no probability; "
+                "use a model folder that was written with it"
+            )
+        self.engine, self.softmax, self.spell = FastEngine(bilm), bilm.softmax, spell
+        self.begin, self.end = marks.tolist()
+        self.unknown = unknown
+
+    def score(self, sentences: Iterable[Ids]) -> Iterator[Score]:
+        """Score sentences, each by itself, in their order."""
+        waiting = iter(sentences)
+        while some := list(islice(waiting, _SENTENCES_AT_ONCE)):
+            scores: list[Score | None] = [None] * len(some)
+            by_length = sorted(range(len(some)), key=lambda k: -len(some[k]))
+            for batch in _batches(by_length, [len(sentence) + 2 for sentence in some]):
+                found = self._score([some[k] for k in batch])
+                for k, score in zip(batch, found, strict=True):
+                    scores[k] = score
+            yield from filter(None, scores)
+
+    @torch.inference_mode()
+    def _score(self, sentences: Sequence[Ids]) -> list[Score]:
+        """Score sentences, longest first."""
+        ids = np.concatenate([[self.begin, *sentence, self.end] for sentence in sentences])
+        lengths = [len(sentence) + 2 for sentence in sentences]
+        words, tokens = np.unique(ids, return_inverse=True)
+        vectors = self.engine.token_vectors(torch.from_numpy(self.spell(words)).long())
+        reading = self.engine.read(vectors, Sentences(torch.from_numpy(tokens), lengths), None)
+        top, p = reading.layers[-1], vectors.shape[1]  # (N, 2p)
+        rows = torch.from_numpy(np.where(ids >= len(self.softmax.bias), self.unknown, ids))
+        ends = np.cumsum(lengths)
+        # Forward, each token but the last predicts the next; backward, each but the first.
+        is_last = np.zeros(len(ids), dtype=bool)
+        is_last[ends - 1] = True
+        is_first = np.roll(is_last, 1)
+        before, after = torch.from_numpy(~is_last), torch.from_numpy(~is_first)
+        forward = self._losses(top[before, :p], rows[after])
+        backward = self._losses(top[after, p:], rows[before])
+        unknown = rows == self.unknown
+        scores = []
+        start = 0
+        for number, length in enumerate(lengths):
+            some = slice(start - number, start - number + length - 1)  # one prediction less each
+            scores.append(
+                Score(
+                    length - 1,
+                    int(unknown[start : start + length].sum()),
+                    length - 2,
+                    float(forward[some].sum()),
+                    float(backward[some].sum()),
+                )
+            )
+            start += length
+        return scores
+
+    def _losses(self, states: Tensor, rows: Tensor) -> Tensor:
+        """Return the negative log-likelihood of each word (N,) after its state (N, p)."""
+        step = max(1, _MAX_LOGITS // len(self.softmax.bias))
+        found = [
+            -self.softmax(states[start : start + step], rows[start : start + step]).double()
+            for start in range(0, len(states), step)
+        ]
+        return torch.cat(found)
+
+
+def _batches(order: list[int], lengths: list[int]) -> Iterator[list[int]]:
+    """Cut places, longest sentence first, into batches of about as many tokens."""
+    batch: list[int] = []
+    n_tokens = 0
+    for k in order:
+        if batch and n_tokens + lengths[k] > _TOKENS_AT_ONCE:
+            yield batch
+            batch, n_tokens = [], 0
+        batch.append(k)
+        n_tokens += lengths[k]
+    if batch:
+        yield batch
+
+
+def score_split(scorer: Scorer, split: Split, max_words: int) -> Score:
+    """Score the first sentences of a prepared text, up to about so many words."""
+    return sum(scorer.score(_sentences(split, max_words)), NOTHING)
+
+
+def _sentences(split: Split, max_words: int) -> Iterator[Ids]:
+    for shard in split.shards:
+        start = 0
+        for end in shard.ends.tolist():
+            if max_words <= 0:
+                return
+            yield np.asarray(shard.ids[start:end], dtype=np.int64)
+            max_words -= end - start
+            start = end
+        shard.close()
+
+
+def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[Score]:
+    """Score tokenized texts with a loaded model."""
+    vocab = model.vocab
+    if vocab is None:
+        raise FormatError("the model has no vocabulary, so it cannot tell which row is which word")
+    encoder = model.encoder
+    if not isinstance(encoder, CharEncoder):
+        raise DataError("perplexity needs a model that spells words in characters")
+    outside: list[str] = []
+    places: dict[str, int] = {}
+
+    def number(text: Sequence[str]) -> Ids:
+        rows = vocab.encode(text)
+        unknown = int(vocab.encode([UNKNOWN])[0])
+        for place in np.nonzero(rows == unknown)[0].tolist():
+            word = text[place]
+            if word not in places:
+                places[word] = len(vocab) + len(outside)
+                outside.append(word)
+            rows[place] = places[word]
+        return rows
+
+    def spell(ids: Ids) -> npt.NDArray[np.integer]:
+        words = [vocab.words[i] if i < len(vocab) else outside[i - len(vocab)] for i in ids]
+        return encoder.encode(words)
+
+    scorer = Scorer(
+        model.bilm,
+        spell,
+        vocab.encode([BEGIN_SENTENCE, END_SENTENCE]),
+        int(vocab.encode([UNKNOWN])[0]),
+    )
+    yield from scorer.score(number(text) for text in texts)

@@ -1,0 +1,156 @@
+"""Text files in, a folder of numbered words out: what a language model is trained on.
+
+The first pass tokenizes the text into temporary files and counts its words, the second numbers the
+words with the vocabulary that comes of it. Neither holds more of the text than a piece or a shard.
+The folder is there whole or not at all, and its manifest says what it was made from: with the same
+text and the same settings it is used again.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from elmore.errors import ConfigError, DataError, FormatError
+from elmore.formats.pretrained import new_folder, read_json, write_json
+from elmore.pretrain.config import N_MARKS, CorpusConfig
+from elmore.pretrain.counting import CommonWords, WordCounter
+from elmore.pretrain.numbering import Numbering
+from elmore.pretrain.shards import FORMAT, MANIFEST, VOCAB, Corpus
+from elmore.pretrain.texts import STANDARD_INPUT, check_texts, read_texts
+from elmore.pretrain.tokenizing import MARKS, cut_pieces, draw_held_out, tokenize_pieces
+from elmore.text import Vocab, tokenizer_by_name
+
+Progress = Callable[[str, int], None]
+"""Is told what is done, "tokenize" or "number", and to how many more words."""
+
+_COVERAGE_SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
+
+
+def prepare(
+    paths: Sequence[Path],
+    folder: Path,
+    config: CorpusConfig,
+    *,
+    vocab: Vocab | None = None,
+    n_processes: int = 1,
+    progress: Progress = lambda stage, n_words: None,
+) -> Corpus:
+    """Make `folder` from the text in `paths`, or find it made already, and open it.
+
+    `vocab` takes the place of the words that are counted: for going on with a trained model.
+    """
+    if n_processes < 1:
+        raise ConfigError(f"n_processes is {n_processes}; expected at least 1")
+    tokenizer_by_name(config.tokenizer)
+    if vocab is not None and (missing := [mark for mark in MARKS if mark not in vocab]):
+        raise DataError(f"the vocabulary lacks {', '.join(missing)}; add a line for each")
+    check_texts(paths)
+    origin = {
+        "config": asdict(config),
+        "texts": [_describe(path) for path in paths],
+        "given_vocab": vocab and hashlib.sha256("\n".join(vocab).encode("utf-8")).hexdigest(),
+    }
+    if (folder / MANIFEST).exists():
+        _check_made(folder, origin)
+        return Corpus.open(folder)
+    with new_folder(folder) as beside:
+        with TemporaryDirectory(dir=beside) as temporary:
+            work = Path(temporary)
+            tokenized = _tokenize(paths, work, config, n_processes, progress)
+            vocab = vocab or _vocabulary(tokenized.words, config)
+            vocab.write(beside / VOCAB)
+            numbering = Numbering(vocab, beside, partial(progress, "number"))
+            splits = {
+                "training": numbering.write(work / "training", "train"),
+                "held_out": numbering.write(work / "held_out", "held-out"),
+            }
+        files = {path.name: _fingerprint(path) for path in sorted(beside.iterdir())}
+        counts = _describe_words(tokenized, vocab)
+        write_json(
+            beside / MANIFEST, {"format": FORMAT, **origin, **counts, **splits, "files": files}
+        )
+    return Corpus.open(folder)
+
+
+@dataclass(frozen=True)
+class _Tokenized:
+    n_lines: int
+    words: CommonWords
+
+
+def _tokenize(
+    paths: Sequence[Path], work: Path, config: CorpusConfig, n_processes: int, progress: Progress
+) -> _Tokenized:
+    """Write the sentences of either split to a file in `work`, and count the training words."""
+    lines = draw_held_out(read_texts(paths, config.text_field), config.held_out)
+    pieces = tokenize_pieces(
+        cut_pieces(lines), config.tokenizer, config.split_sentences, n_processes
+    )
+    n_lines, counter = 0, WordCounter(work)
+    with (work / "training").open("wb") as training, (work / "held_out").open("wb") as held_out:
+        for piece in pieces:
+            training.write(piece.training)
+            held_out.write(piece.held_out)
+            counter.add(piece.counts)
+            n_lines += piece.n_lines
+            progress("tokenize", piece.n_words)
+    words = counter.most_common(config.max_words - N_MARKS, config.min_count)
+    if not words.n_distinct:
+        names = ", ".join(map(str, paths)) or "nothing"
+        raise DataError(f"the text has no word to learn from ({names}); expected some sentences")
+    return _Tokenized(n_lines, words)
+
+
+def _vocabulary(words: CommonWords, config: CorpusConfig) -> Vocab:
+    if not words.words:
+        most = max(words.n_words_by_count)
+        raise ConfigError(
+            f"min_count is {config.min_count}, but no word occurs more than {most} times; lower it"
+        )
+    return Vocab((*MARKS, *words.words))
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    # Standard input and pipes can be read once only: they are known by their names.
+    is_file = path != STANDARD_INPUT and path.is_file()
+    return {"name": path.name, **(_fingerprint(path) if is_file else {})}
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"size": file.tell(), "sha256": digest}
+
+
+def _describe_words(tokenized: _Tokenized, vocab: Vocab) -> dict[str, Any]:
+    words = tokenized.words
+    sizes = [size for size in _COVERAGE_SIZES if size < words.n_distinct]
+    return {
+        "n_lines": tokenized.n_lines,
+        "n_distinct_words": words.n_distinct,
+        "n_vocab_words": len(vocab),
+        "coverage": {str(size): round(words.coverage(size), 6) for size in sizes},
+    }
+
+
+def _check_made(folder: Path, origin: Mapping[str, Any]) -> None:
+    """Refuse a folder that was made from something else, or that was changed since."""
+    manifest = read_json(folder / MANIFEST)
+    others = [name for name in origin if name != "config" and manifest.get(name) != origin[name]]
+    config = manifest.get("config", {})
+    others += [name for name, value in origin["config"].items() if config.get(name) != value]
+    if others:
+        raise ConfigError(
+            f"{folder} was prepared with other settings or from another text ({', '.join(others)} "
+            "differ); remove it or choose another folder"
+        )
+    for name, expected in manifest.get("files", {}).items():
+        path = folder / name
+        if not path.exists() or _fingerprint(path) != expected:
+            raise FormatError(
+                f"{path} is not as it was written; remove {folder} and prepare the text again"
+            )

@@ -1,0 +1,89 @@
+"""A recipe's name or TOML file in, a whole configuration out.
+
+The tables are [corpus], [token_encoder], [lstm] and [training]; a field that is left out has its
+default, one that does not exist is an error. A limit that is switched off is written "none".
+"""
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from elmore.errors import ConfigError, FormatError
+from elmore.model import CharCnnConfig, LstmConfig
+from elmore.pretrain.config import CorpusConfig, Recipe, TrainingConfig
+
+TABLES: dict[str, type] = {
+    "corpus": CorpusConfig,
+    "token_encoder": CharCnnConfig,
+    "lstm": LstmConfig,
+    "training": TrainingConfig,
+}
+
+
+def bundled_recipes() -> dict[str, Path]:
+    """Return the recipes that come with the package, by name."""
+    home = Path(str(files("elmore"))) / "recipes"
+    return {path.stem: path for path in sorted(home.glob("*.toml"))}
+
+
+def read_recipe(name_or_path: str, changes: Mapping[str, Any] | None = None) -> Recipe:
+    """Read a recipe, and change some of its fields by name."""
+    bundled = bundled_recipes()
+    path = bundled.get(name_or_path, Path(name_or_path))
+    if not path.is_file():
+        raise ConfigError(
+            f"there is no recipe {name_or_path!r}; expected one of {', '.join(bundled)}, "
+            "or a TOML file"
+        )
+    try:
+        content = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(f"{path} is not TOML ({error}); mend it") from None
+    for name, value in (changes or {}).items():
+        table = next(table for table, cls in TABLES.items() if name in _fields(cls))
+        content.setdefault(table, {})[name] = value
+    return recipe_from(content, str(path))
+
+
+def recipe_from(content: Mapping[str, Any], where: str) -> Recipe:
+    """Make a recipe of the tables that `where` holds."""
+    unknown = content.keys() - TABLES.keys()
+    if unknown:
+        raise FormatError(f"{where} has the unknown {', '.join(sorted(unknown))}")
+    parts = {name: _part(cls, content.get(name, {}), where) for name, cls in TABLES.items()}
+    return Recipe(**parts)
+
+
+def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
+    """Return the tables of a recipe, as they are written."""
+    return dataclasses.asdict(recipe)
+
+
+def _part(cls: type, content: Any, where: str) -> Any:
+    if not isinstance(content, dict):
+        raise FormatError(f"{where}: {content!r} stands where a table was expected")
+    unknown = content.keys() - _fields(cls)
+    if unknown:
+        raise FormatError(
+            f"{where} has the unknown {', '.join(sorted(unknown))}; expected some of "
+            f"{', '.join(sorted(_fields(cls)))}"
+        )
+    values = {name: None if value == "none" else _frozen(value) for name, value in content.items()}
+    if values.get("decay", "") is None:
+        values["decay"] = "none"  # here the word is a value of its own
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise FormatError(f"{where}: {error}") from None
+
+
+def _fields(cls: type) -> set[str]:
+    assert dataclasses.is_dataclass(cls)
+    return {field.name for field in dataclasses.fields(cls)}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,199 @@
+"""One direction's LSTM layers, forwards and backwards through time, with the gradients by hand.
+
+The equations are those of model/lstm.py; a test holds both equal. Written out, the backward pass
+makes only two products a step (to the cell and to the state before); those of the weights are made
+once for all steps. Clips let a gradient through where they did not bite.
+
+Everything is laid out time step by time step. Shapes: T steps, B streams, N = T B tokens, p
+projection_dim, c cell_dim. Buffers are kept from batch to batch: fresh memory of this size costs
+more than the arithmetic on it.
+"""
+
+import torch
+from torch import Tensor
+
+from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
+from elmore.model.products import Products
+from elmore.pretrain.parameters import Gradients
+
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+_tanh_backward = torch.ops.aten.tanh_backward.grad_input
+
+
+class _TrainedLayer:
+    """One layer: what it read, what it did, and how that is undone."""
+
+    def __init__(self, layer: LstmLayer, products: Products, n_steps: int, n_streams: int) -> None:
+        self.layer, self.products = layer, products
+        p, c_dim = layer.input_weight.shape[1], layer.bias.shape[0] // 4
+        self.shape = (n_steps, n_streams, p, c_dim)
+        new = layer.bias.detach().new_empty
+        self.gates = new(n_steps, n_streams, 4 * c_dim)  # i, f, g, o
+        self.c = new(n_steps + 1, n_streams, c_dim)  # [0] is the state before
+        self.h = new(n_steps + 1, n_streams, p)
+        self.tanh_c = new(n_steps, n_streams, c_dim)
+        # Without a projection the cell's output is h itself.
+        self.m = new(n_steps, n_streams, c_dim) if layer.projection is not None else self.h[1:]
+        self.work = new(3, n_streams, c_dim)
+        self.half = new(()).fill_(0.5)
+
+    def forward(self, x: Tensor, h: Tensor, c: Tensor) -> Tensor:
+        """Read x (N, p) from the state h (B, p), c (B, c); return all h (N, p)."""
+        p, c_dim = self.shape[2:]
+        layer, products = self.layer, self.products
+        self.x = x
+        self.h[0], self.c[0] = h, c
+        # tanh(x) is 2 sigmoid(2x) - 1, which torch has faster: the candidate's weights are doubled.
+        bias = layer.bias.detach().clone()
+        bias[c_dim : 2 * c_dim] += FORGET_BIAS
+        bias[2 * c_dim : 3 * c_dim] *= 2
+        gates = self.gates.view(-1, 4 * c_dim)
+        products.write_to(gates, x, self._transposed(layer.input_weight))
+        gates += bias
+        recurrent = self._transposed(layer.recurrent_weight)
+        projection = layer.projection
+        if projection is not None:
+            projected = products.operand(projection.detach().T.contiguous())
+        for z, (i, f, g, o), c_before, c_t, tanh_c, m, h_before, h_t in zip(
+            self.gates, self._columns(), self.c, self.c[1:], self.tanh_c, self.m, self.h,
+            self.h[1:], strict=False,
+        ):  # fmt: skip
+            products.add_to(z, h_before, recurrent).sigmoid_()
+            g.sub_(self.half).mul_(2)
+            torch.mul(f, c_before, out=c_t).addcmul_(i, g)
+            if layer.cell_clip is not None:
+                c_t.clamp_(-layer.cell_clip, layer.cell_clip)
+            torch.add(c_t, c_t, out=tanh_c).sigmoid_().sub_(self.half).mul_(2)
+            torch.mul(o, tanh_c, out=m)
+            if projection is not None:
+                products.write_to(h_t, m, projected)
+                if layer.projection_clip is not None:
+                    h_t.clamp_(-layer.projection_clip, layer.projection_clip)
+        return self.h[1:].view(-1, p)
+
+    def backward(self, dy: Tensor, gradients: Gradients) -> Tensor:
+        """Take the gradient of all h (N, p), which is used up; return that of x (N, p)."""
+        n_steps, n_streams, p, c_dim = self.shape
+        layer, products = self.layer, self.products
+        recurrent = products.operand(layer.recurrent_weight.detach())
+        projection = layer.projection
+        if projection is not None:
+            projected = products.operand(projection.detach())
+        cell_clip = _if_it_bites(layer.cell_clip, self.c[1:])
+        projection_clip = _if_it_bites(layer.projection_clip if projection is not None else None,
+                                       self.h[1:])  # fmt: skip
+        dys = dy.view(n_steps, n_streams, p)
+        dh = dy.new_zeros(n_streams, p)
+        dc, work, dm_buffer = self.work
+        dc.zero_()
+        columns = self._columns()
+        for t in reversed(range(n_steps)):
+            i, f, g, o = columns[t]
+            dh_t = dys[t].add_(dh)
+            if projection_clip is not None:
+                dh_t.masked_fill_(self.h[t + 1].abs() >= projection_clip, 0.0)
+            dm = dh_t if projection is None else products.write_to(dm_buffer, dh_t, projected)
+            # c_t has a gradient from m_t and from c_(t+1); m = o tanh(c)
+            torch.mul(dm, o, out=work)
+            dc += _tanh_backward(work, self.tanh_c[t], grad_input=work)
+            if cell_clip is not None:
+                dc.masked_fill_(self.c[t + 1].abs() >= cell_clip, 0.0)
+            torch.mul(dm, self.tanh_c[t], out=work)
+            _sigmoid_backward(work, o, grad_input=o)
+            # c_t = f c_(t-1) + i g; each gate gives way to the gradient of what it was made from
+            torch.mul(dc, g, out=work)
+            torch.mul(dc, i, out=dm_buffer)
+            _tanh_backward(dm_buffer, g, grad_input=g)
+            _sigmoid_backward(work, i, grad_input=i)
+            torch.mul(dc, self.c[t], out=work)
+            dc *= f
+            _sigmoid_backward(work, f, grad_input=f)
+            products.write_to(dh, self.gates[t], recurrent)
+        dgates = self.gates.view(-1, 4 * c_dim)
+        _add_product(gradients.of(layer.input_weight), products, dgates, self.x)
+        _add_product(
+            gradients.of(layer.recurrent_weight), products, dgates, self.h[:-1].view(-1, p)
+        )
+        bias = gradients.of(layer.bias)
+        if bias is not None:
+            bias += dgates.sum(dim=0)
+        if projection is not None:
+            _add_product(gradients.of(projection), products, dy, self.m.view(-1, c_dim))
+        dx = torch.empty_like(self.x)
+        return products.write_to(dx, dgates, products.operand(layer.input_weight.detach()))
+
+    def _transposed(self, weight: Tensor) -> Tensor:
+        """Return a weight (4c, p) as (p, 4c), with the candidate's columns doubled."""
+        c_dim = self.shape[3]
+        turned = weight.detach().T.contiguous()
+        turned[:, 2 * c_dim : 3 * c_dim] *= 2
+        return self.products.operand(turned)
+
+    def _columns(self) -> list[tuple[Tensor, ...]]:
+        """Return the gates i, f, g, o of each step, each (B, c)."""
+        return [z.chunk(4, dim=1) for z in self.gates]
+
+
+class TrainedStack:
+    """All layers of one direction, with dropout on what each reads and on what the last gives."""
+
+    def __init__(self, stack: LstmStack, products: Products, n_steps: int, n_streams: int) -> None:
+        self.config = stack.config
+        self.shape = (n_steps, n_streams, stack.config.projection_dim)
+        self.layers = [
+            _TrainedLayer(layer, products, n_steps, n_streams)
+            for layer in stack.layers
+            if isinstance(layer, LstmLayer)
+        ]
+
+    def forward(self, x: Tensor, masks: list[Tensor], state: LstmState) -> Tensor:
+        """Read token vectors x (N, p); return what the softmax sees (N, p).
+
+        `masks` are what dropout multiplies by, (N, p): one for each layer's input and one for the
+        output; an empty list is no dropout.
+        """
+        self.masks = masks
+        for depth, layer in enumerate(self.layers):
+            x = self._drop(x, depth)
+            y = layer.forward(x, state.h[depth], state.c[depth])
+            # The skip connection adds what the cells read, dropout included, as published.
+            x = x + y if self._skips(depth) else y
+        return self._drop(x, len(self.layers))
+
+    def backward(self, dy: Tensor, gradients: Gradients) -> Tensor:
+        """Take the gradient of the output (N, p); return that of the token vectors (N, p)."""
+        dy = self._drop(dy, len(self.layers))
+        for depth in reversed(range(len(self.layers))):
+            skipped = dy.clone() if self._skips(depth) else None
+            dx = self.layers[depth].backward(dy.contiguous(), gradients)
+            if skipped is not None:
+                dx += skipped
+            dy = self._drop(dx, depth)
+        return dy
+
+    def state(self) -> LstmState:
+        """Return a copy of what is remembered after the last step read."""
+        return LstmState(
+            torch.stack([layer.h[-1] for layer in self.layers]),
+            torch.stack([layer.c[-1] for layer in self.layers]),
+        )
+
+    def _skips(self, depth: int) -> bool:
+        return self.config.skip_connections and depth > 0
+
+    def _drop(self, x: Tensor, depth: int) -> Tensor:
+        return x * self.masks[depth] if self.masks else x
+
+
+def _if_it_bites(clip: float | None, values: Tensor) -> float | None:
+    """Return the clip if any value came to it: mostly none did, and no mask is needed."""
+    if clip is None:
+        return None
+    lowest, highest = values.aminmax()
+    return clip if bool(torch.maximum(-lowest, highest) >= clip) else None  # in their precision
+
+
+def _add_product(gradient: Tensor | None, products: Products, dy: Tensor, x: Tensor) -> None:
+    """Add dy^T x to a weight's gradient, if it learns."""
+    if gradient is not None:
+        products.add_to(gradient, dy.T, products.operand(x))

@@ -1,0 +1,227 @@
+"""Spelled words in, their vectors out, and the gradients back: the token encoder in training.
+
+A batch's distinct words are encoded once each, however often they occur. The convolution is a sum
+of looked-up rows, as in model/table_cnn.py. Of its positions only the highest goes on, so only that
+one has a gradient: it is added to the rows that were looked up there, and the tables give it to the
+filters and the characters.
+
+Shapes: W words, C characters, d char_dim, n filters of one width w, F all filters, p
+projection_dim.
+"""
+
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from elmore.model.char_cnn import CharCnn, Highway
+from elmore.model.products import Products
+from elmore.model.threads import TwoThreads
+from elmore.pretrain.parameters import Gradients
+
+_MAX_POSITIONS = 1024  # rows of looked-up sums that are held at once: 4 MB for 1,024 filters
+
+
+class TrainedSpelling:
+    """A character CNN that learns."""
+
+    def __init__(self, cnn: CharCnn, products: Products, threads: TwoThreads) -> None:
+        self.cnn, self.products, self.threads = cnn, products, threads
+        self.highways = [layer for layer in cnn.highways if isinstance(layer, Highway)]
+        self.convolutions = [layer for layer in cnn.convolutions if isinstance(layer, nn.Conv1d)]
+
+    def forward(self, char_ids: Tensor) -> Tensor:
+        """Encode words, (W, C) -> (W, p)."""
+        n_words = len(char_ids)
+        filters = [convolution.out_channels for convolution in self.convolutions]
+        # Words of about one length go together; half of each length goes to each thread.
+        width = char_ids.shape[1]
+        places = torch.arange(1, width + 1, device=char_ids.device)
+        lengths = ((char_ids != char_ids[:, -1:]) * places).amax(dim=1) + 1
+        self.order = lengths.argsort(stable=True)
+        self.char_ids = char_ids[self.order]
+        new = self.cnn.embedding.weight.detach().new_empty
+        self.highest = [torch.empty(n_words, n, dtype=torch.int64, device=char_ids.device)
+                        for n in filters]  # fmt: skip
+        self.layers = [new(n_words, sum(filters)) for _ in range(len(self.highways) + 1)]
+        self.gates = [torch.empty_like(self.layers[0]) for _ in self.highways]
+        self.relus = [torch.empty_like(self.layers[0]) for _ in self.highways]
+        vectors = new(n_words, self._n_out())
+        tables = [_table(self.cnn.embedding.weight, layer) for layer in self.convolutions]
+        runs = _runs(lengths[self.order].tolist())
+        operands = self._operands()
+        middle = n_words // 2
+        self.threads.all([partial(self._convolve, tables, *run) for run in runs])
+        self.threads.all(
+            [
+                partial(self._read, operands, vectors, some)
+                for some in (slice(0, middle), slice(middle, n_words))
+            ]
+        )
+        return torch.empty_like(vectors).index_copy_(0, self.order, vectors)
+
+    def backward(self, dvectors: Tensor, gradients: Gradients) -> None:
+        """Take the gradient of the vectors (W, p), and give every weight its own."""
+        dy = dvectors[self.order]
+        if self.cnn.projection is not None:
+            dy = self._linear_backward(self.cnn.projection, self.layers[-1], dy, gradients)
+        for depth in reversed(range(len(self.highways))):
+            dy = self._highway_backward(depth, dy, gradients)
+        x = self.layers[0]
+        dx = dy.mul_(x > 0) if self.cnn.activation == "relu" else dy.mul_(1 - x * x)
+        parts = dx.split_with_sizes([layer.out_channels for layer in self.convolutions], dim=1)
+        dtables: list[Tensor] = [torch.empty(0)] * len(parts)
+
+        def scatter(number: int) -> None:
+            dtables[number] = self._dtable(number, parts[number])
+
+        self.threads.all([partial(scatter, k) for k in reversed(range(len(parts)))])
+        characters = self.cnn.embedding.weight.detach()
+        dcharacters = gradients.of(self.cnn.embedding.weight)
+        for layer, dtable, dpart in zip(self.convolutions, dtables, parts, strict=True):
+            assert layer.bias is not None
+            weight, bias = gradients.of(layer.weight), gradients.of(layer.bias)
+            if weight is not None and bias is not None:
+                weight += torch.einsum("knv,vd->ndk", dtable, characters)
+                bias += dpart.sum(dim=0)
+            if dcharacters is not None:
+                dcharacters += torch.einsum("knv,ndk->vd", dtable, layer.weight.detach())
+
+    def _n_out(self) -> int:
+        projection = self.cnn.projection
+        return self.layers[0].shape[1] if projection is None else projection.out_features
+
+    def _operands(self) -> dict[int, Tensor]:
+        linears = [linear for layer in self.highways for linear in (layer.gate, layer.transform)]
+        linears += [] if self.cnn.projection is None else [self.cnn.projection]
+        return {id(linear): self.products.operand(linear.weight.detach().T) for linear in linears}
+
+    def _convolve(self, tables: list[Tensor], start: int, stop: int, n_positions: int) -> None:
+        """Write the highest of each filter's sums, and where it stood, of some words."""
+        x = self.layers[0]
+        n_characters = self.cnn.embedding.num_embeddings
+        char_ids = self.char_ids[start:stop]
+        column = 0
+        for number, (table, layer) in enumerate(zip(tables, self.convolutions, strict=True)):
+            w, n = layer.kernel_size[0], layer.out_channels
+            taps = torch.arange(w, device=char_ids.device) * n_characters
+            # position after position, so that the positions of a word are whole rows apart
+            windows = char_ids.unfold(1, w, 1)[:, :n_positions].transpose(0, 1) + taps
+            sums = F.embedding_bag(windows.reshape(-1, w), table, mode="sum")
+            by_position = sums.view(-1, stop - start, n)
+            assert layer.bias is not None
+            best, at = _highest(by_position)
+            x[start:stop, column : column + n] = best.add_(layer.bias.detach())
+            self.highest[number][start:stop] = at
+            column += n
+
+    def _read(self, operands: dict[int, Tensor], vectors: Tensor, some: slice) -> None:
+        """Take some words through the highways and the projection."""
+        x = self.layers[0][some]
+        _ = x.relu_() if self.cnn.activation == "relu" else x.tanh_()
+        for depth, highway in enumerate(self.highways):
+            g = self._affine(highway.gate, operands, x, self.gates[depth][some]).sigmoid_()
+            r = self._affine(highway.transform, operands, x, self.relus[depth][some]).relu_()
+            # g relu + (1 - g) x
+            x = torch.sub(r, x, out=self.layers[depth + 1][some]).mul_(g).add_(x)
+        projection = self.cnn.projection
+        if projection is None:
+            vectors[some] = x
+        else:
+            self._affine(projection, operands, x, vectors[some])
+
+    def _affine(
+        self, linear: nn.Linear, operands: dict[int, Tensor], x: Tensor, out: Tensor
+    ) -> Tensor:
+        return self.products.write_to(out, x, operands[id(linear)]).add_(linear.bias.detach())
+
+    def _highway_backward(self, depth: int, dy: Tensor, gradients: Gradients) -> Tensor:
+        """Take the gradient of a highway's output (W, F), which is used up; return its input's."""
+        highway, x = self.highways[depth], self.layers[depth]
+        g, r = self.gates[depth], self.relus[depth]
+        middle = len(x) // 2
+        halves = [slice(0, middle), slice(middle, len(x))]
+        dgate, dtransform, dx = (torch.empty_like(x) for _ in range(3))
+        gate = self.products.operand(highway.gate.weight.detach())
+        transform = self.products.operand(highway.transform.weight.detach())
+
+        def by_words(half: int) -> None:
+            some = halves[half]
+            sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+            dg = torch.sub(r[some], x[some], out=dgate[some]).mul_(dy[some])
+            sigmoid_backward(dg, g[some], grad_input=dg)
+            torch.mul(dy[some], g[some], out=dtransform[some]).mul_(r[some] > 0)
+            torch.sub(dy[some], dy[some] * g[some], out=dx[some])
+            self.products.add_to(dx[some], dg, gate)
+            self.products.add_to(dx[some], dtransform[some], transform)
+
+        self.threads.both(by_words)
+        self.threads.all([
+            partial(self._weight_gradient, highway.gate, x, dgate, gradients),
+            partial(self._weight_gradient, highway.transform, x, dtransform, gradients),
+        ])  # fmt: skip
+        return dx
+
+    def _linear_backward(
+        self, linear: nn.Linear, x: Tensor, dy: Tensor, gradients: Gradients
+    ) -> Tensor:
+        dx = torch.empty_like(x)
+        weight = self.products.operand(linear.weight.detach())
+        self.threads.all([
+            partial(self._weight_gradient, linear, x, dy, gradients),
+            lambda: _nothing(self.products.write_to(dx, dy, weight)),
+        ])  # fmt: skip
+        return dx
+
+    def _weight_gradient(
+        self, linear: nn.Linear, x: Tensor, dy: Tensor, gradients: Gradients
+    ) -> None:
+        weight, bias = gradients.of(linear.weight), gradients.of(linear.bias)
+        if weight is not None and bias is not None:
+            self.products.add_to(weight, dy.T, self.products.operand(x))
+            bias += dy.sum(dim=0)
+
+    def _dtable(self, number: int, dx: Tensor) -> Tensor:
+        """Return the gradient (w, n, characters) of what was looked up, from dx (W, n)."""
+        layer, at = self.convolutions[number], self.highest[number]
+        w, n = layer.kernel_size[0], layer.out_channels
+        dtable = dx.new_zeros(w, n, self.cnn.embedding.num_embeddings)
+        turned = dx.T.contiguous()
+        for place in range(w):
+            characters = self.char_ids.gather(1, at + place).T.contiguous()
+            dtable[place].scatter_add_(1, characters, turned)
+        return dtable
+
+
+def _nothing(_: object) -> None:
+    """Drop a value: a job gives none."""
+
+
+def _table(characters: Tensor, convolution: nn.Conv1d) -> Tensor:
+    """Return each character's product with each place of the filters, (w * characters, n)."""
+    places = convolution.weight.detach().unbind(2)  # (n, d) each
+    return torch.cat([characters.detach() @ place.T for place in places])
+
+
+def _highest(sums: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the highest of sums (positions, W, n) and a position where it stood, (W, n)."""
+    best = sums.amax(dim=0)
+    # torch's max with its place is not vectorized: whether a sum is the highest times its position
+    at = torch.zeros_like(best)
+    equal = torch.empty_like(best)
+    for position, some in enumerate(sums[1:], start=1):
+        torch.maximum(at, torch.eq(some, best, out=equal).mul_(position), out=at)
+    return best, at.long()
+
+
+def _runs(lengths: list[int]) -> list[tuple[int, int, int]]:
+    """Return (start, stop, positions) of words, shortest first, that are convolved at once."""
+    runs = []
+    start = 0
+    for stop in range(1, len(lengths) + 1):
+        is_last = stop == len(lengths)
+        if is_last or (stop + 1 - start) * lengths[stop] > _MAX_POSITIONS:
+            runs.append((start, stop, lengths[stop - 1]))
+            start = stop
+    return runs

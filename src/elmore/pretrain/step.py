@@ -1,0 +1,190 @@
+"""Windows of text in, losses and gradients out: all that one update computes.
+
+The distinct words of both directions are spelled once. Then each direction, in a thread of its own,
+reads its window, predicts the words that follow and goes back through time; at the end the words'
+gradients go back through the spelling.
+
+Every random number is a function of the seed and the update's number, so a run that is resumed
+draws what it would have drawn. Shapes: T steps, B streams, N = T B tokens, W distinct words, p
+projection_dim.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from elmore.model import BiLM, BiLMState
+from elmore.model.char_cnn import CharCnn
+from elmore.model.lstm import LstmState
+from elmore.model.products import products
+from elmore.model.threads import TwoThreads
+from elmore.pretrain.config import TrainingConfig
+from elmore.pretrain.parameters import Gradients, Parameters
+from elmore.pretrain.prediction import Candidates, Prediction, RowGradients
+from elmore.pretrain.recurrence import TrainedStack
+from elmore.pretrain.sampling import LogUniformSampler
+from elmore.pretrain.spelling import TrainedSpelling
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Window:
+    """What one direction reads, in its order of reading."""
+
+    inputs: Ids
+    """(T, B) words."""
+    targets: Ids
+    """(T, B) the word after each."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What an update found out, before it is made."""
+
+    losses: tuple[float, float]
+    """The mean negative log-likelihood of a token, forward and backward."""
+    candidates: Candidates
+    """The rows of the softmax that have a gradient."""
+    rows: RowGradients
+    """Their gradients."""
+    state: BiLMState
+    """What the directions remember after the last window."""
+
+
+class TrainingStep:
+    """Computes the gradients of a biLM; `spell` gives words their characters."""
+
+    def __init__(
+        self,
+        bilm: BiLM,
+        parameters: Parameters,
+        config: TrainingConfig,
+        spell: Callable[[Ids], npt.NDArray[np.int16]],
+        *,
+        unknown: int,
+        streams: slice | None = None,
+        gather: Callable[[Tensor], Tensor] = lambda words: words,
+    ) -> None:
+        """Take the row of `<UNK>`, this process's streams, and how it learns all targets."""
+        assert bilm.softmax is not None
+        assert isinstance(bilm.token_encoder, CharCnn)
+        self.softmax, self.config, self.spell, self.gather = bilm.softmax, config, spell, gather
+        self.unknown = unknown
+        self.device = bilm.softmax.bias.device
+        self.streams = streams or slice(0, config.batch_size)
+        n_streams = self.streams.stop - self.streams.start
+        self.projection_dim = bilm.config.lstm.projection_dim
+        self.gradients = Gradients(parameters)
+        self.products = products(config.precision, self.device)
+        self.threads = TwoThreads(use=self.device.type == "cpu")
+        self.spelling = TrainedSpelling(bilm.token_encoder, self.products, self.threads)
+        # One thread each: the two directions' gradients are of different weights.
+        self.stacks = [
+            TrainedStack(stack, self.products, config.unroll_steps, n_streams)
+            for stack in (bilm.forward_lstm, bilm.backward_lstm)
+        ]
+        n_words = len(bilm.softmax.bias)
+        self.sampler = (
+            LogUniformSampler(n_words, config.n_samples) if is_sampled(config, n_words) else None
+        )
+
+    def __call__(
+        self, windows: Sequence[tuple[Window, Window]], state: BiLMState, number: int
+    ) -> Update:
+        """Compute the gradients of update `number` over its windows (forward, backward)."""
+        self.gradients.values.zero_()
+        targets = [[self._rows(window.targets).flatten() for window in pair] for pair in windows]
+        candidates = self._candidates(torch.cat([t for pair in targets for t in pair]), number)
+        predictions = [Prediction(candidates, self.products) for _ in range(2)]
+        losses = torch.zeros(2, dtype=torch.float64)
+        for place, pair in enumerate(windows):
+            state, found = self._window(pair, targets[place], predictions, state, (number, place))
+            losses += found
+        rows = predictions[0].gradients
+        rows.weight += predictions[1].gradients.weight
+        rows.bias += predictions[1].gradients.bias
+        n_tokens = sum(window.targets.size for window, _ in windows)
+        forward, backward = (losses / n_tokens).tolist()
+        return Update((forward, backward), candidates, rows, state)
+
+    def _window(
+        self,
+        pair: tuple[Window, Window],
+        targets: list[Tensor],
+        predictions: list[Prediction],
+        state: BiLMState,
+        number: tuple[int, int],
+    ) -> tuple[BiLMState, Tensor]:
+        """Read one window; return the state after it and the sum of each direction's losses."""
+        words, tokens = np.unique(
+            np.concatenate([window.inputs.ravel() for window in pair]), return_inverse=True
+        )
+        char_ids = torch.from_numpy(self.spell(words)).to(self.device, torch.int64)
+        places = torch.from_numpy(tokens).to(self.device).view(2, -1)
+        vectors = self.spelling.forward(char_ids)
+        dvectors = vectors.new_zeros(2, *vectors.shape)
+        # The gradient of the mean over a stream's tokens, times the steps: as published.
+        scale = 0.5 / (self.config.batch_size * self.config.accumulate)
+        before = (state.forward, state.backward)
+        after: list[LstmState] = [*before]
+        losses = torch.zeros(2, dtype=torch.float64)
+
+        def read(direction: int) -> None:
+            stack, prediction = self.stacks[direction], predictions[direction]
+            tokens = places[direction]
+            masks = self._masks(*number, direction)
+            states = stack.forward(vectors[tokens], masks, before[direction])
+            looked_for = prediction.candidates.places_of(targets[direction], len(self.softmax.bias))
+            found, dstates = prediction(states, looked_for, scale)
+            losses[direction] = found.double().sum().cpu()
+            after[direction] = stack.state()
+            dvectors[direction].index_add_(0, tokens, stack.backward(dstates, self.gradients))
+
+        self.threads.both(read)
+        if "token_encoder" not in self.config.frozen:
+            self.spelling.backward(dvectors.sum(dim=0), self.gradients)
+        return BiLMState(*after), losses
+
+    def _candidates(self, targets: Tensor, number: int) -> Candidates:
+        if self.sampler is None:
+            return Candidates.all_words(self.softmax)
+        samples = self.sampler.draw(_generator(self.config.seed, number))
+        return Candidates.of(self.softmax, samples, self.gather(targets))
+
+    def _rows(self, words: Ids) -> Tensor:
+        rows = torch.from_numpy(words).to(self.device)
+        return rows.masked_fill(rows >= len(self.softmax.bias), self.unknown)
+
+    def _masks(self, number: int, place: int, direction: int) -> list[Tensor]:
+        """Draw what dropout multiplies by: for all streams of all processes, then cut to ours."""
+        rate, n_steps = self.config.dropout, self.config.unroll_steps
+        if rate == 0:
+            return []
+        generator = _generator(self.config.seed, number, place, direction)
+        shape = (n_steps, self.config.batch_size, self.projection_dim)
+        return [
+            torch.rand(shape, generator=generator)
+            .ge_(rate)
+            .div_(1 - rate)[:, self.streams]
+            .reshape(-1, self.projection_dim)
+            .to(self.device)
+            for _ in range(len(self.stacks[direction].layers) + 1)
+        ]
+
+
+def is_sampled(config: TrainingConfig, n_words: int) -> bool:
+    """Return whether the softmax is sampled; by itself, where that halves its work."""
+    if config.softmax == "auto":
+        return 2 * config.n_samples <= n_words
+    return config.softmax == "sampled"
+
+
+def _generator(*numbers: int) -> torch.Generator:
+    """Return a generator that these numbers decide."""
+    seed = np.random.SeedSequence(numbers).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(seed[0]))

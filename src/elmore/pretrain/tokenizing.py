@@ -1,0 +1,136 @@
+"""Lines of text in, tokenized sentences out, a piece of about a megabyte at a time.
+
+Pieces are tokenized by several processes and come back in order, so that their number changes
+nothing but the time. The processes import this module, which therefore knows nothing of torch.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import blake2b
+from multiprocessing import get_context
+
+from elmore.text import (
+    BEGIN_SENTENCE,
+    END_SENTENCE,
+    UNKNOWN,
+    Tokenizer,
+    split_sentences,
+    tokenizer_by_name,
+)
+
+MARKS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+
+_PIECE_CHARACTERS = 2**20
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some lines of the text."""
+
+    training: list[str]
+    held_out: list[str]
+
+
+@dataclass(frozen=True)
+class TokenizedPiece:
+    """The sentences of these lines in UTF-8, one a line, with a space between two words."""
+
+    training: bytes
+    held_out: bytes
+    counts: dict[str, int]
+    """How often each word occurs in `training`, marks left out."""
+    n_lines: int
+    n_words: int
+
+
+def draw_held_out(lines: Iterable[str], share: float) -> Iterator[tuple[str, bool]]:
+    """Say of each line whether it is held out: by its number alone, and spread all over the text.
+
+    The first line never is, so that there is something to learn from. If chance takes none of
+    several lines, the last one is.
+    """
+    waiting: str | None = None
+    is_held_out = any_held_out = False
+    number = -1
+    for number, line in enumerate(lines):
+        if waiting is not None:
+            yield waiting, is_held_out
+        waiting = line
+        is_held_out = number > 0 and _random(number) < share
+        any_held_out |= is_held_out
+    if waiting is not None:
+        yield waiting, is_held_out or (share > 0 and number > 0 and not any_held_out)
+
+
+def _random(number: int) -> float:
+    """Return a number from 0 to 1 that is always the same for the same `number`."""
+    digest = blake2b(number.to_bytes(8, "little"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") / 2**64
+
+
+def cut_pieces(lines: Iterable[tuple[str, bool]]) -> Iterator[Piece]:
+    """Gather lines, and whether each is held out, until they are long enough for a piece."""
+    piece, n_characters = Piece([], []), 0
+    for line, is_held_out in lines:
+        (piece.held_out if is_held_out else piece.training).append(line)
+        n_characters += len(line)
+        if n_characters >= _PIECE_CHARACTERS:
+            yield piece
+            piece, n_characters = Piece([], []), 0
+    if n_characters:
+        yield piece
+
+
+def tokenize_pieces(
+    pieces: Iterable[Piece], tokenizer: str, language: str | None, n_processes: int
+) -> Iterator[TokenizedPiece]:
+    """Tokenize the pieces; `language` is that of the rules that split lines, or None."""
+    tokenize = partial(_tokenize, tokenizer, language)
+    if n_processes == 1:
+        yield from map(tokenize, pieces)
+        return
+    with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
+        waiting: deque[Future[TokenizedPiece]] = deque()
+        for piece in pieces:
+            waiting.append(pool.submit(tokenize, piece))
+            if len(waiting) > 2 * n_processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _tokenize(tokenizer: str, language: str | None, piece: Piece) -> TokenizedPiece:
+    training = list(_sentences(piece.training, _tokenizer(tokenizer), language))
+    held_out = list(_sentences(piece.held_out, _tokenizer(tokenizer), language))
+    counts: Counter[str] = Counter()
+    for words in training:
+        counts.update(words)
+    for mark in MARKS:
+        counts.pop(mark, None)
+    return TokenizedPiece(
+        training=_join(training),
+        held_out=_join(held_out),
+        counts=dict(counts),
+        n_lines=len(piece.training) + len(piece.held_out),
+        n_words=sum(map(len, training)) + sum(map(len, held_out)),
+    )
+
+
+@cache
+def _tokenizer(name: str) -> Tokenizer:
+    return tokenizer_by_name(name)  # once in each process: its tables take a while
+
+
+def _sentences(lines: list[str], tokenizer: Tokenizer, language: str | None) -> Iterator[list[str]]:
+    for line in lines:
+        for start, end in [(0, len(line))] if language is None else split_sentences(line, language):
+            if words := [token.text for token in tokenizer(line[start:end])]:
+                yield words
+
+
+def _join(sentences: list[list[str]]) -> bytes:
+    # No tokenizer leaves a space or an end of line in a word; any other character may be there.
+    return "".join(f"{' '.join(words)}\n" for words in sentences).encode("utf-8")

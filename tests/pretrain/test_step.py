@@ -1,0 +1,157 @@
+"""The fast step's losses and gradients are the textbook's."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from elmore import BiLM
+from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model.bilm import BiLMState
+from elmore.pretrain.config import TrainingConfig
+from elmore.pretrain.parameters import Parameters
+from elmore.pretrain.sampling import LogUniformSampler
+from elmore.pretrain.step import TrainingStep, Update, Window, _generator
+from elmore.text import CharEncoder
+from tests.oracle.training import Batch, Masks, Sampled, textbook_loss, zero_state
+
+B, T, V = 5, 7, 60
+N_OUTSIDE = 20  # words outside the vocabulary
+
+
+def network(**lstm: object) -> BiLM:
+    torch.manual_seed(3)
+    options = {"cell_clip": 0.05, "projection_clip": 0.02} | lstm  # clips that bite
+    projection_dim = int(options.pop("projection_dim", 6))
+    activation = options.pop("activation", "relu")
+    n_highway = options.pop("n_highway", 1)
+    characters = CharCnnConfig(5, ((1, 4), (2, 6), (3, 8)), n_highway, activation)
+    return BiLM(BiLMConfig(characters, LstmConfig(2, 12, projection_dim, **options), V))
+
+
+def spelled() -> np.ndarray:
+    words = ["<S>", "</S>", "<UNK>"] + [f"w{'x' * (k % 9)}{k}" for k in range(V + N_OUTSIDE - 3)]
+    return CharEncoder(50).encode(words).astype(np.int16)
+
+
+def windows(seed: int) -> tuple[Window, Window]:
+    random = np.random.default_rng(seed)
+    draw = lambda: random.integers(0, V + N_OUTSIDE, (T, B))  # noqa: E731
+    return Window(draw(), draw()), Window(draw(), draw())
+
+
+def textbook(
+    bilm: BiLM, pairs: list[tuple[Window, Window]], config: TrainingConfig, step: TrainingStep,
+    number: int, state: BiLMState,
+) -> tuple[list[float], list[Tensor]]:  # fmt: skip
+    rows = torch.from_numpy(spelled()).long()
+    samples = None
+    if step.sampler is not None:
+        drawn = LogUniformSampler(V, config.n_samples).draw(_generator(config.seed, number))
+        samples = Sampled(drawn.words, drawn.log_expected)
+    total = torch.zeros(())
+    losses = torch.zeros(2)
+    for place, pair in enumerate(pairs):
+        batches = []
+        for window in pair:
+            targets = torch.from_numpy(window.targets.T.copy())
+            inputs = torch.from_numpy(window.inputs.T.copy())
+            batches.append(Batch(rows[inputs], targets.masked_fill(targets >= V, 2)))
+        masks = None
+        if config.dropout:
+            drawn_masks = []
+            for direction in range(2):
+                found = [
+                    mask.view(T, B, -1).transpose(0, 1)
+                    for mask in step._masks(number, place, direction)
+                ]
+                drawn_masks.append(Masks(found[:-1], found[-1]))
+            masks = (drawn_masks[0], drawn_masks[1])
+        forward, backward, state = textbook_loss(
+            bilm, *batches, state, samples=samples, masks=masks
+        )
+        losses += torch.stack([forward, backward]).detach() / len(pairs)
+        total = total + T * (forward + backward) / 2 / len(pairs)
+    gradients = torch.autograd.grad(total, list(bilm.parameters()))
+    return losses.tolist(), list(gradients)
+
+
+def run(
+    bilm: BiLM, config: TrainingConfig, n_windows: int = 1
+) -> tuple[TrainingStep, Update, list[tuple[Window, Window]], BiLMState]:
+    step = TrainingStep(
+        bilm, Parameters(bilm, config.frozen), config, lambda ids: spelled()[ids], unknown=2
+    )
+    pairs = [windows(seed) for seed in range(n_windows)]
+    torch.manual_seed(9)
+    zero = zero_state(bilm, B)
+    state = BiLMState(*(
+        type(part)(torch.randn_like(part.h) * 0.1, torch.randn_like(part.c) * 0.1)
+        for part in (zero.forward, zero.backward)
+    ))  # fmt: skip
+    return step, step(pairs, state, 4), pairs, state
+
+
+def gradients_of(bilm: BiLM, step: TrainingStep, update: Update) -> list[Tensor]:
+    assert bilm.softmax is not None
+    found = []
+    for parameter in bilm.parameters():
+        gradient = step.gradients.of(parameter)
+        if parameter is bilm.softmax.weight or parameter is bilm.softmax.bias:
+            part = update.rows.weight if parameter.dim() == 2 else update.rows.bias
+            gradient = torch.zeros_like(parameter)
+            rows = update.candidates.rows
+            gradient[slice(None) if rows is None else rows] = part
+        assert gradient is not None
+        found.append(gradient)
+    return found
+
+
+CASES = {
+    "full softmax": ({}, {"softmax": "full"}),
+    "sampled softmax": ({}, {"softmax": "sampled", "n_samples": 20}),
+    "all words sampled": ({}, {"softmax": "sampled", "n_samples": V}),
+    "dropout": ({}, {"softmax": "full", "dropout": 0.3}),
+    "no skip": ({"skip_connections": False}, {"softmax": "full", "dropout": 0.3}),
+    "no clips": ({"cell_clip": None, "projection_clip": None}, {"softmax": "full"}),
+    "no projection": ({"projection_dim": 12}, {"softmax": "full"}),
+    "tanh, two highways": ({"activation": "tanh", "n_highway": 2}, {"softmax": "full"}),
+    "no highway": ({"n_highway": 0}, {"softmax": "full"}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_to_the_textbook(name: str, threads: int) -> None:
+    lstm, training = CASES[name]
+    bilm = network(**lstm)
+    config = TrainingConfig(**({"batch_size": B, "unroll_steps": T, "dropout": 0.0} | training))
+    step, update, pairs, state = run(bilm, config)
+    losses, expected = textbook(bilm, pairs, config, step, 4, state)
+    np.testing.assert_allclose(update.losses, losses, atol=1e-5)
+    for (parameter_name, _), gradient, found in zip(
+        bilm.named_parameters(), expected, gradients_of(bilm, step, update), strict=True
+    ):
+        torch.testing.assert_close(
+            found, gradient, atol=1e-5, rtol=1e-5, msg=lambda m, n=parameter_name: f"{n}: {m}"
+        )
+
+
+def test_clips_bite() -> None:
+    bilm = network()
+    step, *_ = run(bilm, TrainingConfig(batch_size=B, unroll_steps=T, softmax="full", dropout=0.0))
+    for stack in step.stacks:
+        for layer in stack.layers:
+            assert 0.02 < (layer.c[1:].abs() >= 0.05).float().mean() < 0.98
+            assert 0.02 < (layer.h[1:].abs() >= 0.02).float().mean() < 0.98
+
+
+def test_accumulated_windows_are_one_update() -> None:
+    bilm = network()
+    config = TrainingConfig(
+        batch_size=B, unroll_steps=T, dropout=0.2, softmax="sampled", n_samples=20, accumulate=3
+    )
+    step, update, pairs, state = run(bilm, config, n_windows=3)
+    losses, expected = textbook(bilm, pairs, config, step, 4, state)
+    np.testing.assert_allclose(update.losses, losses, atol=1e-5)
+    for gradient, found in zip(expected, gradients_of(bilm, step, update), strict=True):
+        torch.testing.assert_close(found, gradient, atol=1e-5, rtol=1e-5)

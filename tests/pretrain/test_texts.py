@@ -1,0 +1,149 @@
+"""Files of every kind give the same lines, and a damaged one gives an error."""
+
+import gzip
+import io
+import json
+import lzma
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from elmore.errors import DataError, MissingExtraError
+from elmore.pretrain.texts import read_texts
+
+zstandard = pytest.importorskip("zstandard")
+
+TEXTS = ["한국어 문장 .", "two words", "an odd\u2028space\x85and\x0bmore"]
+LINES = "\n".join(["", TEXTS[0], "  \t", TEXTS[1] + "\r", TEXTS[2], ""]).encode()
+RECORDS = "".join(
+    json.dumps({"text": text, "n": 1}) + "\n" for text in ["\n".join(TEXTS[:2]), "", TEXTS[2]]
+).encode()
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+
+
+def read(path: Path, field: str = "text") -> list[str]:
+    return list(read_texts([path], field))
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", LINES),
+        ("a", LINES),
+        ("a.2024", LINES),
+        ("a.jsonl", RECORDS),
+        ("a.b.JSONL", RECORDS),
+    ],
+)
+def test_every_kind_gives_the_same_lines(
+    tmp_path: Path, name: str, content: bytes, packing: str
+) -> None:
+    path = tmp_path / (name + packing)
+    path.write_bytes(PACKERS[packing](content))
+    assert read(path) == TEXTS
+
+
+@pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
+def test_archives_one_behind_the_other_are_one_text(tmp_path: Path, packing: str) -> None:
+    path = tmp_path / f"a.txt{packing}"
+    half = len(LINES) // 2
+    path.write_bytes(PACKERS[packing](LINES[:half]) + PACKERS[packing](LINES[half:]))
+    assert read(path) == TEXTS
+
+
+@pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
+def test_a_damaged_archive_is_an_error(tmp_path: Path, packing: str) -> None:
+    text = "".join(f"line {i} {i * i}\n" for i in range(20_000)).encode()
+    packed = PACKERS[packing](text)
+    path = tmp_path / f"a.txt{packing}"
+    for content in (b"", packed[:2], packed[:-1], packed[: len(packed) // 2], b"no archive"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"a\.txt\.\w+ is damaged or cut short"):
+            read(path)
+
+
+def test_parquet(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    table = pyarrow.table({"n": [1, 2], "body": ["\n".join(TEXTS[:2]), TEXTS[2]]})
+    parquet.write_table(table, path)
+    assert read(path, "body") == TEXTS
+    with pytest.raises(DataError, match=r"has no column 'text'; name its text_field: n, body"):
+        read(path)
+    with pytest.raises(DataError, match=r"a\.parquet, row 1 has a int in field 'n'"):
+        read(path, "n")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match="is damaged or cut short"):
+        read(path, "body")
+
+
+def test_files_follow_one_another_and_standard_input_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufefffirst".encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINES)))
+    assert list(read_texts([path, Path("-"), path], "text")) == ["first", *TEXTS, "first"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 2 is not JSON"),
+        ("[" * 100_000, "line 2 is not JSON"),
+        ("[]", "line 2 has no field 'text'"),
+        ('{"body": "a"}', "line 2 has no field 'text'"),
+        ('{"text": null}', "line 2 has a NoneType in field 'text'; expected a string"),
+    ],
+)
+def test_a_wrong_record_is_named(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "good"}\n' + line)
+    with pytest.raises(DataError, match=rf"a\.jsonl, {message}"):
+        read(path)
+
+
+def test_half_a_character_of_json_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(r'{"text": "a\ud800b \ud83d\ude00"}')
+    assert read(path) == ["ab 😀"]
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"good\n\x80\x01")
+    with pytest.raises(DataError, match=r"a\.txt is not UTF-8: line 2, byte 1"):
+        read(path)
+
+
+def test_folders_and_missing_files_are_refused_before_anything_is_read(tmp_path: Path) -> None:
+    good = tmp_path / "a.txt"
+    good.write_text("good")
+    with pytest.raises(DataError, match="is a folder; name the files in it"):
+        next(read_texts([good, tmp_path], "text"))
+    with pytest.raises(DataError, match="does not exist"):
+        next(read_texts([good, tmp_path / "none"], "text"))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "extra"),
+    [("zstandard", "a.zst", "train"), ("pyarrow", "a.parquet", "parquet")],
+)
+def test_a_missing_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, extra: str
+) -> None:
+    (tmp_path / name).write_bytes(b"content")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'elmore\[{extra}\]'"):
+        read(tmp_path / name)
