@@ -33,8 +33,9 @@ types: dev
 unit: dev
 	$(BIN)/python -m pytest -n 2
 
-bench: dev      ## measure speed; results in build/embed.json and build/embed.png
+bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png
 	$(BIN)/python benchmarks/embed.py --out build/embed
+	$(BIN)/python benchmarks/pretrain.py --out build/pretrain
 
 wheel: dev      ## build dist/*.whl
 	$(BIN)/python -m build --wheel

@@ -3,7 +3,6 @@
 import io
 import json
 import random
-import resource
 import subprocess
 import sys
 from collections import Counter
@@ -155,6 +154,11 @@ def test_processes_change_nothing(
     assert len(one.training.shards) > 3
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
+    text.write_bytes(text.read_bytes() + b"\xff")
+    with pytest.raises(DataError, match="is not UTF-8: line 2001"):
+        prepare([text], tmp_path / "three", config, n_processes=2)
+    assert len(list(tmp_path.iterdir())) == 3
+
 
 def test_a_finished_folder_is_used_again(tmp_path: Path, text: Path) -> None:
     told = []
@@ -231,6 +235,7 @@ def test_an_interrupted_run_leaves_nothing_and_is_begun_anew(tmp_path: Path, tex
 
 
 def test_a_full_disk_leaves_nothing(tmp_path: Path, text: Path) -> None:
+    resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:

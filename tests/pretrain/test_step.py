@@ -17,6 +17,7 @@ from tests.oracle.training import Batch, Masks, Sampled, textbook_loss, zero_sta
 
 B, T, V = 5, 7, 60
 N_OUTSIDE = 20  # words outside the vocabulary
+NUMBER = 4  # of the update
 
 
 def network(**lstm: object) -> BiLM:
@@ -41,9 +42,9 @@ def windows(seed: int) -> tuple[Window, Window]:
 
 
 def textbook(
-    bilm: BiLM, pairs: list[tuple[Window, Window]], config: TrainingConfig, step: TrainingStep,
-    number: int, state: BiLMState,
-) -> tuple[list[float], list[Tensor]]:  # fmt: skip
+    bilm: BiLM, pairs: list[tuple[Window, Window]], step: TrainingStep, state: BiLMState
+) -> tuple[list[float], list[Tensor]]:
+    config, number = step.config, NUMBER
     rows = torch.from_numpy(spelled()).long()
     samples = None
     if step.sampler is not None:
@@ -89,7 +90,7 @@ def run(
         type(part)(torch.randn_like(part.h) * 0.1, torch.randn_like(part.c) * 0.1)
         for part in (zero.forward, zero.backward)
     ))  # fmt: skip
-    return step, step(pairs, state, 4), pairs, state
+    return step, step(pairs, state, NUMBER), pairs, state
 
 
 def gradients_of(bilm: BiLM, step: TrainingStep, update: Update) -> list[Tensor]:
@@ -126,7 +127,7 @@ def test_equal_to_the_textbook(name: str, threads: int) -> None:
     bilm = network(**lstm)
     config = TrainingConfig(**({"batch_size": B, "unroll_steps": T, "dropout": 0.0} | training))
     step, update, pairs, state = run(bilm, config)
-    losses, expected = textbook(bilm, pairs, config, step, 4, state)
+    losses, expected = textbook(bilm, pairs, step, state)
     np.testing.assert_allclose(update.losses, losses, atol=1e-5)
     for (parameter_name, _), gradient, found in zip(
         bilm.named_parameters(), expected, gradients_of(bilm, step, update), strict=True
@@ -151,7 +152,7 @@ def test_accumulated_windows_are_one_update() -> None:
         batch_size=B, unroll_steps=T, dropout=0.2, softmax="sampled", n_samples=20, accumulate=3
     )
     step, update, pairs, state = run(bilm, config, n_windows=3)
-    losses, expected = textbook(bilm, pairs, config, step, 4, state)
+    losses, expected = textbook(bilm, pairs, step, state)
     np.testing.assert_allclose(update.losses, losses, atol=1e-5)
     for gradient, found in zip(expected, gradients_of(bilm, step, update), strict=True):
         torch.testing.assert_close(found, gradient, atol=1e-5, rtol=1e-5)

@@ -65,7 +65,7 @@ def pretrain(
             out,
             chosen,
             start=begin,
-            n_processes=processes or os.cpu_count() or 1,
+            n_processes=(os.cpu_count() or 1) if processes is None else processes,
             progress=preparing.tell,
             tell=training.tell,
         )

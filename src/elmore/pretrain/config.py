@@ -4,6 +4,7 @@ A recipe has four tables: [corpus], [token_encoder], [lstm] and [training]. The 
 model's own configuration.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -37,8 +38,12 @@ class CorpusConfig:
     """Where the text stands in the records of .jsonl and .parquet files."""
 
     def __post_init__(self) -> None:
+        _names(tokenizer=self.tokenizer, text_field=self.text_field)
+        if self.split_sentences is not None:
+            _names(split_sentences=self.split_sentences)
         _at_least(1, min_count=self.min_count)
         _at_least(N_MARKS + 1, max_words=self.max_words)
+        _numbers(held_out=self.held_out)
         if not 0 <= self.held_out <= 0.5:
             raise ConfigError(f"held_out is {self.held_out}; expected a share from 0 to 0.5")
 
@@ -97,18 +102,28 @@ class TrainingConfig:
             checkpoint_every=self.checkpoint_every,
         )  # fmt: skip
         _at_least(0, warmup_steps=self.warmup_steps, patience=self.patience, seed=self.seed)
+        if self.seed >= 2**63:
+            raise ConfigError(f"seed is {self.seed}; expected less than 2^63")
         _one_of(SoftmaxKind, softmax=self.softmax)
         _one_of(Optimizer, optimizer=self.optimizer)
         _one_of(Decay, decay=self.decay)
         _one_of(Precision, precision=self.precision)
+        if not isinstance(self.frozen, tuple):
+            raise ConfigError(f"frozen is {self.frozen!r}; expected a list of parts")
         for part in self.frozen:
             _one_of(Part, frozen=part)
+        if set(self.frozen) == set(get_args(Part)):
+            raise ConfigError("frozen names every part, so nothing would learn; leave one out")
+        _numbers(
+            n_epochs=self.n_epochs, learning_rate=self.learning_rate, clip_norm=self.clip_norm,
+            dropout=self.dropout, weight_decay=self.weight_decay,
+        )  # fmt: skip
         for name in ("n_epochs", "learning_rate", "clip_norm"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"dropout is {self.dropout}; expected a share from 0 to below 1")
-        if self.weight_decay < 0:
+        if not 0 <= self.weight_decay < math.inf:
             raise ConfigError(f"weight_decay is {self.weight_decay}; expected 0 or more")
 
 
@@ -126,6 +141,18 @@ def _at_least(smallest: int, **values: int) -> None:
     for name, value in values.items():
         if type(value) is not int or value < smallest:
             raise ConfigError(f"{name} is {value!r}; expected a whole number, at least {smallest}")
+
+
+def _numbers(**values: float) -> None:
+    for name, value in values.items():
+        if type(value) not in (int, float):
+            raise ConfigError(f"{name} is {value!r}; expected a number")
+
+
+def _names(**values: str) -> None:
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise ConfigError(f"{name} is {value!r}; expected a name")
 
 
 def _one_of(kind: object, **values: str) -> None:

@@ -67,7 +67,7 @@ class WordCounter:
         """Return at most `max_words` words, of those that occur `min_count` times or more."""
         n_words_by_count: Counter[int] = Counter()
         best: list[tuple[int, str]] = []
-        for word, count in self._add_up():
+        for word, count in self.totals():
             n_words_by_count[count] += 1
             if count >= min_count:
                 best.append((-count, word))
@@ -81,7 +81,8 @@ class WordCounter:
             n_words_by_count=dict(sorted(n_words_by_count.items(), reverse=True)),
         )
 
-    def _add_up(self) -> Iterable[WordCount]:
+    def totals(self) -> Iterable[WordCount]:
+        """Return every word and how often it occurs in all, one at a time."""
         if not self._runs:
             return self._counts.items()
         return _merge([_alphabetical(self._counts), *map(_read_run, self._runs)])

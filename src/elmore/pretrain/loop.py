@@ -78,6 +78,11 @@ class Trainer:
         self.forward = Streams(corpus, config, "forward", streams)
         self.backward = Streams(corpus, config, "backward", streams)
         n_windows = config.n_epochs * self.forward.n_windows
+        if config.accumulate > math.ceil(n_windows):
+            raise DataError(
+                f"accumulate is {config.accumulate}, and the run has {math.ceil(n_windows)} "
+                "batches; accumulate fewer, or take more text or more epochs"
+            )
         self.n_updates = max(1, int(n_windows / config.accumulate))
         self.parameters = Parameters(bilm, config.frozen)
         self.spell = partial(corpus.spell, max_characters=bilm.config.token_encoder.max_characters)
@@ -149,10 +154,9 @@ class Trainer:
         losses, stop = self._agree(found, stop=stop)
         norm = self._norm(found)
         if not math.isfinite(sum(losses) + norm):
-            raise DataError(
+            raise _diverged(
                 f"the loss is {sum(losses) / 2} and the gradient's norm {norm} at update "
-                f"{self.update + 1}, so this update was not made; the last checkpoint is whole: "
-                "take a smaller learning_rate or a longer warm-up"
+                f"{self.update + 1}"
             )
         rate = learning_rate(self.config, self.update, self.n_updates)
         self._apply(found, norm, rate)
@@ -184,7 +188,7 @@ class Trainer:
 
     def _agree(self, found: Update, *, stop: bool) -> tuple[tuple[float, float], bool]:
         """Add the gradients of all processes; return the mean losses and whether one must stop."""
-        said = torch.tensor([*found.losses, float(stop)], dtype=torch.float64)
+        said = self._tensor([*found.losses, float(stop)])
         self.processes.sum(said)
         self.processes.sum(self.step.gradients.values)
         self.processes.sum(found.rows.weight)
@@ -214,11 +218,12 @@ class Trainer:
         """Measure the held-out text, in the first process; all learn the result."""
         if not self.corpus.held_out.n_words:
             return
-        said = torch.zeros(5, dtype=torch.float64)
+        said = self._tensor([0.0] * 5)
         if metrics is not None:
-            score = self.score()
-            said = torch.tensor(list(asdict(score).values()), dtype=torch.float64)
+            said = self._tensor(list(asdict(self.score()).values()))
         n_predictions, n_unknown, n_words, forward, backward = self.processes.sum(said).tolist()
+        if not math.isfinite(forward + backward):
+            raise _diverged(f"the held-out loss is {forward + backward} after update {self.update}")
         score = Score(int(n_predictions), int(n_unknown), int(n_words), forward, backward)
         self.held_out = score
         self.n_since_best += 1
@@ -238,6 +243,10 @@ class Trainer:
             if self.best is score:
                 facts = {"update": self.update, "held_out": asdict(score)}
                 write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))
+
+    def _tensor(self, numbers: list[float]) -> Tensor:
+        """Return numbers where the processes can exchange them."""
+        return torch.tensor(numbers, dtype=torch.float64, device=self.processes.device)
 
     def score(self) -> Score:
         """Measure the held-out text with the weights as they are."""
@@ -303,6 +312,12 @@ class Trainer:
         self.best = facts["best"] and Score(**facts["best"])
         self.seconds = facts["seconds"]
         self._metrics_length = facts["metrics_length"]
+
+
+def _diverged(what: str) -> DataError:
+    return DataError(
+        f"{what}; begin again in another --out with a smaller learning_rate or a longer warm-up"
+    )
 
 
 @contextmanager

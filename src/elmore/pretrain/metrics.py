@@ -6,11 +6,13 @@ very same lines. A checkpoint remembers how long the file was; what was written 
 
 import json
 import math
+import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from elmore.errors import MissingExtraError
+from elmore.errors import FormatError
 
 METRICS, CURVE, TENSORBOARD = "metrics.jsonl", "curve.png", "tensorboard"
 
@@ -21,8 +23,15 @@ class Metrics:
     def __init__(self, folder: Path, length: int) -> None:
         """Go on after so many bytes."""
         self.path = folder / METRICS
+        found = self.path.stat().st_size if self.path.exists() else 0
+        if found < length:
+            raise FormatError(
+                f"{self.path} has {found} bytes, fewer than the {length} that the last checkpoint "
+                "knows of; put it back as it was, or begin again in another --out"
+            )
         self._file = self.path.open("ab")
         self._file.truncate(length)
+        self._file.seek(0, os.SEEK_END)  # or `length` tells where the file ended before
         self._board = _tensorboard(folder)
 
     def write(self, facts: dict[str, Any], *, speed: float | None = None) -> None:
@@ -55,19 +64,17 @@ def read_metrics(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _tensorboard(folder: Path) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  an extra
-    except ImportError:
+    if find_spec("tensorboard") is None:  # an extra
         return None
+    from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  only if it is there
+
     return SummaryWriter(folder / TENSORBOARD)
 
 
 def draw_curve(folder: Path) -> None:
     """Draw training and held-out perplexity over the tokens read, into curve.png."""
-    try:
-        import matplotlib  # noqa: PLC0415  an extra
-    except ImportError:
-        raise MissingExtraError("a picture of the curve", "train") from None
+    import matplotlib  # noqa: PLC0415  an extra
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
@@ -94,7 +101,7 @@ def draw_curve(folder: Path) -> None:
     axes.set_ylabel("perplexity")
     axes.grid(alpha=0.3)
     if training or held_out:
-        axes.legend()
+        axes.legend(loc="upper right")
     figure.tight_layout()
     beside = folder / f"{CURVE}.part"
     figure.savefig(beside, dpi=120, format="png")

@@ -25,6 +25,7 @@ from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder
 
 Ids = npt.NDArray[np.int64]
 
+_MARKS = (BEGIN_SENTENCE, END_SENTENCE)
 _SENTENCES_AT_ONCE = 2048  # sorted by length among themselves
 _TOKENS_AT_ONCE = 4096
 _MAX_LOGITS = 2**22  # at once: 16 MB
@@ -82,6 +83,13 @@ def _perplexity(nll: float, n: int) -> float:
     return math.exp(min(nll / n, 700.0)) if n else math.nan
 
 
+def _no_softmax() -> FormatError:
+    return FormatError(
+        "the model has no softmax, so it gives words no probability; "
+        "use a model folder that was written with it"
+    )
+
+
 class Scorer:
     """Scores sentences of word ids; `spell` gives ids their characters.
 
@@ -93,10 +101,7 @@ class Scorer:
     ) -> None:
         """Take the rows of `<S>` and `</S>`, and of `<UNK>`."""
         if bilm.softmax is None:
-            raise FormatError(
-                "the model has no softmax, so it gives words no probability; "
-                "use a model folder that was written with it"
-            )
+            raise _no_softmax()
         self.engine, self.softmax, self.spell = FastEngine(bilm), bilm.softmax, spell
         self.begin, self.end = marks.tolist()
         self.unknown = unknown
@@ -192,6 +197,8 @@ def _sentences(split: Split, max_words: int) -> Iterator[Ids]:
 def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[Score]:
     """Score tokenized texts with a loaded model."""
     vocab = model.vocab
+    if model.bilm.softmax is None:
+        raise _no_softmax()
     if vocab is None:
         raise FormatError("the model has no vocabulary, so it cannot tell which row is which word")
     encoder = model.encoder
@@ -200,9 +207,11 @@ def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[S
     outside: list[str] = []
     places: dict[str, int] = {}
 
+    unknown = int(vocab.encode([UNKNOWN])[0])
+
     def number(text: Sequence[str]) -> Ids:
+        text = [UNKNOWN if word in _MARKS else word for word in text]  # as in training
         rows = vocab.encode(text)
-        unknown = int(vocab.encode([UNKNOWN])[0])
         for place in np.nonzero(rows == unknown)[0].tolist():
             word = text[place]
             if word not in places:
@@ -219,6 +228,6 @@ def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[S
         model.bilm,
         spell,
         vocab.encode([BEGIN_SENTENCE, END_SENTENCE]),
-        int(vocab.encode([UNKNOWN])[0]),
+        unknown,
     )
     yield from scorer.score(number(text) for text in texts)

@@ -42,12 +42,13 @@ class Candidates:
     @classmethod
     def of(cls, softmax: Softmax, samples: Samples, targets: Tensor) -> "Candidates":
         """Score the samples; `targets` are all words that will be looked for."""
-        places = _places(samples.words, len(softmax.bias))
+        words = samples.words.to(targets.device)
+        places = _places(words, len(softmax.bias))
         others = torch.unique(targets)
         others = others[places[others] < 0]
-        rows = torch.cat([samples.words, others])
+        rows = torch.cat([words, others])
         bias = softmax.bias.detach()[rows] - samples.log_expected.to(rows.device)[rows]
-        return cls(rows, len(samples.words), softmax.weight.detach()[rows], bias)
+        return cls(rows, len(words), softmax.weight.detach()[rows], bias)
 
     def places_of(self, words: Tensor, n_words: int) -> Tensor:
         """Return where the words (N,) stand among the candidates."""

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.formats.pretrained import new_folder, read_json, write_json
+from elmore.formats.pretrained import new_folder, write_json
 from elmore.pretrain.config import N_MARKS, CorpusConfig
 from elmore.pretrain.counting import CommonWords, WordCounter
 from elmore.pretrain.numbering import Numbering
@@ -43,25 +43,23 @@ def prepare(
 
     `vocab` takes the place of the words that are counted: for going on with a trained model.
     """
-    if n_processes < 1:
-        raise ConfigError(f"n_processes is {n_processes}; expected at least 1")
-    tokenizer_by_name(config.tokenizer)
+    check_inputs(paths, config, n_processes)
     if vocab is not None and (missing := [mark for mark in MARKS if mark not in vocab]):
         raise DataError(f"the vocabulary lacks {', '.join(missing)}; add a line for each")
-    check_texts(paths)
     origin = {
         "config": asdict(config),
         "texts": [_describe(path) for path in paths],
         "given_vocab": vocab and hashlib.sha256("\n".join(vocab).encode("utf-8")).hexdigest(),
     }
     if (folder / MANIFEST).exists():
-        _check_made(folder, origin)
-        return Corpus.open(folder)
+        corpus = Corpus.open(folder)
+        _check_made(corpus, origin)
+        return corpus
     with new_folder(folder) as beside:
         with TemporaryDirectory(dir=beside) as temporary:
             work = Path(temporary)
             tokenized = _tokenize(paths, work, config, n_processes, progress)
-            vocab = vocab or _vocabulary(tokenized.words, config)
+            vocab = vocab or vocabulary_of(tokenized.words, config)
             vocab.write(beside / VOCAB)
             numbering = Numbering(vocab, beside, partial(progress, "number"))
             splits = {
@@ -98,14 +96,28 @@ def _tokenize(
             counter.add(piece.counts)
             n_lines += piece.n_lines
             progress("tokenize", piece.n_words)
+    return _Tokenized(n_lines, common_words(counter, config, paths))
+
+
+def check_inputs(paths: Sequence[Path], config: CorpusConfig, n_processes: int) -> None:
+    """Refuse what cannot be prepared, before anything is read."""
+    if n_processes < 1:
+        raise ConfigError(f"n_processes is {n_processes}; expected at least 1")
+    tokenizer_by_name(config.tokenizer)
+    check_texts(paths)
+
+
+def common_words(counter: WordCounter, config: CorpusConfig, paths: Sequence[Path]) -> CommonWords:
+    """Return the words that were counted in `paths`, of which there must be some."""
     words = counter.most_common(config.max_words - N_MARKS, config.min_count)
     if not words.n_distinct:
         names = ", ".join(map(str, paths)) or "nothing"
         raise DataError(f"the text has no word to learn from ({names}); expected some sentences")
-    return _Tokenized(n_lines, words)
+    return words
 
 
-def _vocabulary(words: CommonWords, config: CorpusConfig) -> Vocab:
+def vocabulary_of(words: CommonWords, config: CorpusConfig) -> Vocab:
+    """Return the rows of the softmax: the marks, then the words that are frequent enough."""
     if not words.words:
         most = max(words.n_words_by_count)
         raise ConfigError(
@@ -137,20 +149,19 @@ def _describe_words(tokenized: _Tokenized, vocab: Vocab) -> dict[str, Any]:
     }
 
 
-def _check_made(folder: Path, origin: Mapping[str, Any]) -> None:
-    """Refuse a folder that was made from something else, or that was changed since."""
-    manifest = read_json(folder / MANIFEST)
-    others = [name for name in origin if name != "config" and manifest.get(name) != origin[name]]
-    config = manifest.get("config", {})
-    others += [name for name, value in origin["config"].items() if config.get(name) != value]
+def _check_made(corpus: Corpus, origin: Mapping[str, Any]) -> None:
+    """Refuse a corpus that was made from something else, or that was changed since."""
+    found = {**corpus.manifest, **corpus.manifest["config"]}
+    wanted = {**origin, **origin["config"]}
+    others = [name for name in wanted if name != "config" and found.get(name) != wanted[name]]
     if others:
         raise ConfigError(
-            f"{folder} was prepared with other settings or from another text ({', '.join(others)} "
-            "differ); remove it or choose another folder"
+            f"{corpus.folder} was prepared with other settings or from another text "
+            f"({', '.join(others)} differ); remove it or choose another folder"
         )
-    for name, expected in manifest.get("files", {}).items():
-        path = folder / name
-        if not path.exists() or _fingerprint(path) != expected:
+    for name, expected in corpus.manifest["files"].items():
+        if _fingerprint(corpus.folder / name) != expected:
             raise FormatError(
-                f"{path} is not as it was written; remove {folder} and prepare the text again"
+                f"{corpus.folder / name} is not as it was written; "
+                f"remove {corpus.folder} and prepare the text again"
             )

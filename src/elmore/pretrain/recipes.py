@@ -53,7 +53,7 @@ def recipe_from(content: Mapping[str, Any], where: str) -> Recipe:
     unknown = content.keys() - TABLES.keys()
     if unknown:
         raise FormatError(f"{where} has the unknown {', '.join(sorted(unknown))}")
-    parts = {name: _part(cls, content.get(name, {}), where) for name, cls in TABLES.items()}
+    parts = {name: _part(name, content.get(name, {}), where) for name in TABLES}
     return Recipe(**parts)
 
 
@@ -62,7 +62,8 @@ def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
     return dataclasses.asdict(recipe)
 
 
-def _part(cls: type, content: Any, where: str) -> Any:
+def _part(table: str, content: Any, where: str) -> Any:
+    cls = TABLES[table]
     if not isinstance(content, dict):
         raise FormatError(f"{where}: {content!r} stands where a table was expected")
     unknown = content.keys() - _fields(cls)
@@ -71,6 +72,9 @@ def _part(cls: type, content: Any, where: str) -> Any:
             f"{where} has the unknown {', '.join(sorted(unknown))}; expected some of "
             f"{', '.join(sorted(_fields(cls)))}"
         )
+    missing = {name for name in _fields(cls, required=True) if name not in content}
+    if missing:
+        raise FormatError(f"{where} lacks {', '.join(sorted(missing))} in [{table}]")
     values = {name: None if value == "none" else _frozen(value) for name, value in content.items()}
     if values.get("decay", "") is None:
         values["decay"] = "none"  # here the word is a value of its own
@@ -80,9 +84,14 @@ def _part(cls: type, content: Any, where: str) -> Any:
         raise FormatError(f"{where}: {error}") from None
 
 
-def _fields(cls: type) -> set[str]:
+def _fields(cls: type, *, required: bool = False) -> set[str]:
+    """Return the names of all fields, or of those that have no default."""
     assert dataclasses.is_dataclass(cls)
-    return {field.name for field in dataclasses.fields(cls)}
+    return {
+        field.name
+        for field in dataclasses.fields(cls)
+        if not required or field.default is dataclasses.MISSING
+    }
 
 
 def _frozen(value: Any) -> Any:

@@ -8,8 +8,11 @@ folder goes on where it stopped.
 import dataclasses
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.model.softmax import Softmax
 from elmore.pretrain.checkpoint import read_checkpoint
 from elmore.pretrain.config import Recipe
-from elmore.pretrain.loop import BEST, Report, Trainer
+from elmore.pretrain.loop import BEST, LAST, Report, Trainer
 from elmore.pretrain.metrics import draw_curve
 from elmore.pretrain.perplexity import Score
 from elmore.pretrain.prepare import Progress, prepare
@@ -31,7 +34,7 @@ from elmore.pretrain.recipes import read_recipe, recipe_to
 from elmore.pretrain.shards import Corpus
 from elmore.text import Vocab
 
-CORPUS, MODEL, RUN = "corpus", "model", "run.json"
+CORPUS, MODEL, RUN, LOCK = "corpus", "model", "run.json", ".lock"
 
 # These decide how long a run is and how it is watched; to change them is to go on differently.
 _MAY_CHANGE = ("n_epochs", "patience", "evaluate_every", "max_held_out_tokens", "checkpoint_every")
@@ -69,23 +72,50 @@ def pretrain(
     tell: Callable[[Report], None] = lambda report: None,
 ) -> Run:
     """Train a biLM on the text in `paths`, or go on with the run in `folder`."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"{folder} is a file; --out names a folder")
     processes = Processes()
     try:
-        if processes.is_first:
-            prepare_run(paths, folder, recipe, start, n_processes=n_processes, progress=progress)
-        processes.wait()
-        corpus = Corpus.open(folder / CORPUS)
-        bilm = new_bilm(recipe, corpus.vocab, start)
-        trainer = Trainer(bilm, corpus, recipe.training, folder, processes)
-        trainer.train(tell)
-        run = _finish(trainer, recipe)
-        if processes.is_first:
-            _write_model(run.model, folder / MODEL)
-            draw_curve(folder)
-        processes.wait()
-        return run
+        with _alone(folder) if processes.is_first else nullcontext():
+            if processes.is_first:
+                prepare_run(
+                    paths, folder, recipe, start, n_processes=n_processes, progress=progress
+                )
+            processes.wait()
+            corpus = Corpus.open(folder / CORPUS)
+            bilm = new_bilm(recipe, corpus.vocab, start)
+            trainer = Trainer(bilm, corpus, recipe.training, folder, processes)
+            trainer.train(tell)
+            run = _finish(trainer, recipe)
+            if processes.is_first:
+                _write_model(run.model, folder / MODEL)
+                if find_spec("matplotlib"):  # an extra
+                    draw_curve(folder)
+            processes.wait()
+            return run
     finally:
         processes.close()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the run's folder: two programs that write there would spoil it for each other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("wb") as file:
+        if sys.platform != "win32":
+            import fcntl  # noqa: PLC0415  not on every system
+
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(
+                    f"another program is training in {folder}; wait for it, or choose another --out"
+                ) from None
+        try:
+            yield
+        finally:
+            if [path.name for path in folder.iterdir()] == [LOCK]:  # nothing came of it
+                shutil.rmtree(folder)
 
 
 def prepare_run(
@@ -98,16 +128,15 @@ def prepare_run(
     progress: Progress,
 ) -> Corpus:
     """Make or find the corpus of a run, and see that the run is the one that was begun."""
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is a file; --out names a folder")
     begun = folder / RUN
     content = {
         "recipe": recipe_to(recipe),
         "start": start and start.model.fingerprint(),
     }
-    if begun.exists():
+    if begun.exists() and (folder / LAST).exists():  # until then nothing depends on it
         _check_same(read_json(begun), content, folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{CORPUS}.*.part"):  # by a run that was killed
+        shutil.rmtree(left)
     vocab = start.model.vocab if start and not start.new_vocabulary else None
     if not paths and (folder / CORPUS).is_dir():
         corpus = Corpus.open(folder / CORPUS)  # only going on
@@ -225,7 +254,8 @@ def _finish(trainer: Trainer, recipe: Recipe) -> Run:
 def _write_model(model: Pretrained, folder: Path) -> None:
     """Write the model folder, in the place of an earlier one of the same run."""
     beside = folder.with_name(f"{folder.name}.new")
-    shutil.rmtree(beside, ignore_errors=True)
+    for left in folder.parent.glob(f"{beside.name}*"):  # by a run that was killed
+        shutil.rmtree(left)
     write_native(model, beside)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)

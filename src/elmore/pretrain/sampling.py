@@ -4,6 +4,7 @@ A vocabulary sorted by frequency follows Zipf's law, and so do the samples: word
 p(k) = log((k + 2) / (k + 1)) / log(V + 1). Words are drawn until S different ones are there.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -33,13 +34,13 @@ class LogUniformSampler:
             )
         self.n_words, self.n_samples = n_words, n_samples
         ranks = torch.arange(n_words, dtype=torch.float64)
-        self.probabilities = ((ranks + 2) / (ranks + 1)).log() / torch.tensor(n_words + 1.0).log()
+        self.probabilities = ((ranks + 2) / (ranks + 1)).log() / math.log(n_words + 1)
 
     def draw(self, generator: torch.Generator) -> Samples:
         """Draw words; the same generator gives the same words."""
         if self.n_samples == self.n_words:  # each of them, for certain
             return Samples(torch.arange(self.n_words), torch.zeros(self.n_words))
-        log_range = torch.tensor(self.n_words + 1.0, dtype=torch.float64).log()
+        log_range = math.log(self.n_words + 1)
         drawn = torch.empty(0, dtype=torch.int64)
         while True:
             uniform = torch.rand(4 * self.n_samples, dtype=torch.float64, generator=generator)

@@ -1,0 +1,201 @@
+"""Text files and a recipe in, what they hold and what training will cost out: before it is spent.
+
+The text is counted (survey.py), memory and disk are reckoned from the shapes (cost.py), time is
+measured by a few updates (rehearsal.py), and advice.py says what it would do differently.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from elmore.pretrain.advice import advise
+from elmore.pretrain.config import Recipe, TrainingConfig
+from elmore.pretrain.cost import Disk, Kept, Memory, disk, machine_memory, memory
+from elmore.pretrain.prepare import Progress
+from elmore.pretrain.rehearsal import Pace, Stage
+from elmore.pretrain.survey import Spelling, Survey, survey
+
+_COVERAGE_SIZES = (1_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000)
+_MIN_SAMPLE_TOKENS = 2**18
+_MEASURE_S = 15.0
+
+
+@dataclass(frozen=True)
+class Text:
+    """What the files hold."""
+
+    file_bytes: Mapping[str, int | None]
+    """The size of each file; None for what is not a file."""
+    n_lines: int
+    """Without the blank ones."""
+    n_sentences: int
+    n_words: int
+    n_training_words: int
+    """Without the held-out ones."""
+    n_distinct_words: int
+    """Of the training words."""
+    repeated_lines: float
+    """The share of the lines that stood there before."""
+    is_repeated_exact: bool
+    """Whether they were counted; otherwise that is an estimate."""
+    spelling: Spelling
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the recipe makes of the words."""
+
+    coverage: Mapping[int, float]
+    """The share of the training words that so many, the most frequent ones, make up."""
+    n_rows: int
+    """Rows of the softmax: words and three marks."""
+    unknown_rate: float
+    """The share of the training words that is not among them."""
+    softmax: Literal["full", "sampled"]
+    """What training scores."""
+
+
+@dataclass(frozen=True)
+class Time:
+    """How long training takes on this machine, as measured."""
+
+    tokens_per_second: float
+    """In each direction, measurements and checkpoints included."""
+    update_s: float
+    prepare_s: float
+    """To tokenize and number the text."""
+    epoch_s: float
+    training_s: float
+    """All epochs."""
+    evaluation_share: float
+    """How much of it goes to measuring on the held-out text."""
+    checkpoint_share: float
+    """How much of it goes to writing checkpoints."""
+
+    @property
+    def total_s(self) -> float:
+        """The whole run."""
+        return self.prepare_s + self.training_s
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All that is known before training."""
+
+    text: Text
+    vocabulary: Vocabulary
+    n_parameters: int
+    """Weights that training has, the softmax included."""
+    n_windows: int
+    """Batches in an epoch; with none there is no training."""
+    n_updates: int
+    """In all epochs."""
+    memory: Memory
+    machine_memory: int | None
+    """Bytes that the machine has, where it says so."""
+    disk: Disk
+    time: Time | None
+    """None where there is nothing to measure: no batch, or not the memory for one."""
+    advice: tuple[str, ...]
+
+
+def examine(
+    paths: Sequence[Path],
+    recipe: Recipe,
+    *,
+    n_processes: int = 1,
+    progress: Progress = lambda stage, n_words: None,
+    measure_s: float = _MEASURE_S,
+) -> Diagnosis:
+    """Look at the text in `paths` and try the recipe on it, for about `measure_s` seconds."""
+    training = recipe.training
+    n_batch = training.batch_size * training.unroll_steps
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        found = survey(
+            paths, recipe.corpus, folder, max_characters=recipe.token_encoder.max_characters,
+            sample_tokens=max(_MIN_SAMPLE_TOKENS, 2 * n_batch), n_processes=n_processes,
+            progress=progress,
+        )  # fmt: skip
+        n_rows, n_tokens = len(found.vocab), found.n_training_tokens
+        kept = Kept.by(recipe, n_rows)
+        stage = Stage(found, folder, n_batch)
+        needed = memory(recipe, kept, n_rows, stage.n_window_words(training), n_tokens)
+        has = machine_memory()
+        n_windows = n_tokens // training.batch_size // training.unroll_steps
+        n_updates = _n_updates(training, n_windows)
+        time = None
+        if n_windows and (has is None or needed.total < has):
+            pace = stage.rehearse(recipe, kept, measure_s, progress)
+            time = _time(pace, found, training, n_windows, n_updates)
+    return Diagnosis(
+        text=_text(found),
+        vocabulary=_vocabulary(found, is_sampled=kept.is_sampled),
+        n_parameters=kept.n_parameters,
+        n_windows=n_windows,
+        n_updates=n_updates,
+        memory=needed,
+        machine_memory=has,
+        disk=disk(kept, found.n_shard_bytes, found.n_tokenized_bytes),
+        time=time,
+        advice=tuple(
+            advise(
+                recipe,
+                found,
+                n_windows=n_windows,
+                memory=needed.total,
+                machine_memory=has,
+                seconds=None if time is None else time.total_s,
+            )
+        ),
+    )
+
+
+def _n_updates(training: TrainingConfig, n_windows: int) -> int:
+    """Return how many updates the training loop makes."""
+    return max(1, int(training.n_epochs * n_windows / training.accumulate)) if n_windows else 0
+
+
+def _text(found: Survey) -> Text:
+    return Text(
+        file_bytes=found.file_bytes,
+        n_lines=found.n_lines,
+        n_sentences=found.n_sentences,
+        n_words=found.n_words,
+        n_training_words=found.n_training_words,
+        n_distinct_words=found.words.n_distinct,
+        repeated_lines=found.n_repeated_lines / found.n_lines,
+        is_repeated_exact=found.is_repeated_exact,
+        spelling=found.spelling,
+    )
+
+
+def _vocabulary(found: Survey, *, is_sampled: bool) -> Vocabulary:
+    sizes = [size for size in _COVERAGE_SIZES if size < found.words.n_distinct]
+    return Vocabulary(
+        coverage={size: found.words.coverage(size) for size in [*sizes, found.words.n_distinct]},
+        n_rows=len(found.vocab),
+        unknown_rate=found.unknown_rate,
+        softmax="sampled" if is_sampled else "full",
+    )
+
+
+def _time(
+    pace: Pace, found: Survey, training: TrainingConfig, n_windows: int, n_updates: int
+) -> Time:
+    # As the loop does: at every so many updates and at the end.
+    evaluations_s = pace.evaluation_s * -(-n_updates // training.evaluate_every)
+    checkpoints_s = pace.checkpoint_s * (n_updates // training.checkpoint_every + 1)
+    training_s = n_updates * pace.update_s + evaluations_s + checkpoints_s
+    n_tokens = n_updates * training.batch_size * training.unroll_steps * training.accumulate
+    return Time(
+        tokens_per_second=n_tokens / training_s,
+        update_s=pace.update_s,
+        prepare_s=found.seconds + pace.numbering_s,
+        epoch_s=training_s * n_windows / (n_updates * training.accumulate),
+        training_s=training_s,
+        evaluation_share=evaluations_s / training_s,
+        checkpoint_share=checkpoints_s / training_s,
+    )

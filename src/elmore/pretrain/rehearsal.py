@@ -1,0 +1,155 @@
+"""Some sentences of a text and a recipe in, how long training will take on this machine out.
+
+The training loop's own update is made a few times, on a network with random weights, and its own
+measurement on held-out text. Where a whole update would take too long, windows of fewer steps are
+timed: an update takes as long as its steps and something that does not depend on them.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import torch
+
+from elmore.pretrain.batches import Streams
+from elmore.pretrain.checkpoint import Checkpoint, write_checkpoint
+from elmore.pretrain.config import Recipe, TrainingConfig
+from elmore.pretrain.cost import Kept
+from elmore.pretrain.loop import Trainer
+from elmore.pretrain.numbering import Numbering
+from elmore.pretrain.prepare import Progress
+from elmore.pretrain.processes import Processes
+from elmore.pretrain.run import new_bilm
+from elmore.pretrain.shards import Corpus
+from elmore.pretrain.survey import Survey, n_tokens
+
+_NEVER = 10**9
+_MOST_UPDATES = 20
+_FEW_STEPS = 3
+_MOST_BYTES = 2**26  # that are written to see how fast the disk is
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long the parts of a training run take, in seconds."""
+
+    update_s: float
+    evaluation_s: float
+    """A measurement on the held-out text, and the checkpoint of the best weights."""
+    checkpoint_s: float
+    numbering_s: float
+    """All of the text."""
+
+
+class _Rehearsal(Trainer):
+    """A trainer that is told to make a step, and writes nothing."""
+
+    def update_s(self) -> float:
+        """Make an update; return how long it took."""
+        started = time.perf_counter()
+        self._make_update(None, lambda report: None, stop=False)
+        return time.perf_counter() - started
+
+    def score_s(self, max_tokens: int) -> tuple[int, float]:
+        """Measure some of the held-out text; return how many predictions took how long."""
+        self.config = replace(self.config, max_held_out_tokens=max_tokens)
+        started = time.perf_counter()
+        n_predictions = self.score().n_predictions
+        return n_predictions, time.perf_counter() - started
+
+
+class Stage:
+    """Where a rehearsal takes place: a corpus of sentences from all over the text."""
+
+    def __init__(self, text: Survey, folder: Path, min_tokens: int) -> None:
+        """Take the sentences of a survey, again and again until they are so many tokens."""
+        n_sampled = sum(map(n_tokens, text.training_sample))
+        training = [*text.training_sample] * -(-min_tokens // n_sampled)
+        started = time.perf_counter()
+        numbering = Numbering(text.vocab, folder, lambda n_words: None)
+        splits = {
+            "training": _number(numbering, folder, "train", training),
+            "held_out": _number(numbering, folder, "held-out", text.held_out_sample),
+        }
+        seconds = time.perf_counter() - started
+        self.folder, self.corpus = folder, Corpus(folder, text.vocab, splits)
+        n_words = self.corpus.training.n_words + self.corpus.held_out.n_words
+        self.numbering_s = seconds * text.n_words / n_words
+        self.n_held_out_words = text.n_held_out_words
+
+    def n_window_words(self, config: TrainingConfig) -> int:
+        """Return how many distinct words a window of both directions has."""
+        forward = Streams(self.corpus, config, "forward").window(0)
+        backward = Streams(self.corpus, config, "backward").window(0)
+        return len(np.union1d(forward.inputs, backward.inputs))
+
+    def rehearse(self, recipe: Recipe, kept: Kept, seconds: float, progress: Progress) -> Pace:
+        """Take the time of each part, in about so many seconds."""
+        bilm = new_bilm(recipe, self.corpus.vocab, None)
+
+        def trainer(n_steps: int) -> _Rehearsal:
+            config = replace(
+                recipe.training, unroll_steps=n_steps, accumulate=1, n_epochs=float(_NEVER),
+                patience=0, evaluate_every=_NEVER, checkpoint_every=_NEVER,
+            )  # fmt: skip
+            return _Rehearsal(bilm, self.corpus, config, self.folder, Processes())
+
+        n_unrolled = recipe.training.unroll_steps
+        update_s = per_step_s = _median_s(trainer(1), seconds / 10, progress)
+        n_steps = min(n_unrolled, max(_FEW_STEPS, int(seconds / 6 / update_s)))
+        if n_steps > 1:
+            one_step_s, update_s = update_s, _median_s(trainer(n_steps), seconds / 2, progress)
+            per_step_s = max(0.0, update_s - one_step_s) / (n_steps - 1)
+        write_s = self._write_s(min(_MOST_BYTES, kept.weights))
+        last = kept.weights + kept.remembered + kept.states
+        return Pace(
+            update_s=update_s + per_step_s * (n_unrolled * recipe.training.accumulate - n_steps),
+            evaluation_s=self._evaluation_s(trainer(1), seconds / 4, kept.weights * write_s),
+            checkpoint_s=last * write_s,
+            numbering_s=self.numbering_s,
+        )
+
+    def _evaluation_s(self, trainer: _Rehearsal, limit_s: float, write_s: float) -> float:
+        """Return how long the run's measurement takes, from those of some of its sentences."""
+        n_all = min(trainer.config.max_held_out_tokens, self.n_held_out_words)
+        if not n_all:
+            return 0.0
+        trainer.score_s(1)
+        first, first_s = n, n_s = trainer.score_s(1)
+        asked, spent = 64, first_s
+        while n < n_all and n_s < limit_s / 8 and asked < 8 * n_all and spent < limit_s:
+            n, n_s = trainer.score_s(min(asked, n_all))
+            spent += n_s
+            asked *= 8
+        per_token = max(0.0, n_s - first_s) / (n - first) if n > first else n_s / n
+        return n_s + per_token * max(0, n_all - n) + write_s
+
+    def _write_s(self, n_bytes: int) -> float:
+        """Return how long a byte of a checkpoint takes."""
+        path = self.folder / "written.safetensors"
+        started = time.perf_counter()
+        write_checkpoint(path, Checkpoint({"zeros": torch.zeros(n_bytes // 4 or 1)}, {}))
+        seconds = time.perf_counter() - started
+        path.unlink()
+        return seconds / n_bytes
+
+
+def _median_s(trainer: _Rehearsal, limit_s: float, progress: Progress) -> float:
+    """Return how long an update takes, from as many as fit into the limit, at least one."""
+    trainer.update_s()  # it builds what later ones find
+    found: list[float] = []
+    while not found or (len(found) < _MOST_UPDATES and sum(found) < limit_s):
+        found.append(trainer.update_s())
+        progress("try", trainer.tokens_per_update)
+    return median(found)
+
+
+def _number(
+    numbering: Numbering, folder: Path, name: str, sentences: Sequence[bytes]
+) -> dict[str, object]:
+    path = folder / f"{name}.txt"
+    path.write_bytes(b"".join(sentence + b"\n" for sentence in sentences))
+    return numbering.write(path, name)

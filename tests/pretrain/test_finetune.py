@@ -1,0 +1,226 @@
+"""Training that goes on from a model keeps what it is told to keep."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmore import BiLM
+from elmore.cli.main import run as run_elmore
+from elmore.formats import Pretrained, read_native, read_pretrained, write_native
+from elmore.model import BiLMConfig, LstmConfig, WordTableConfig
+from elmore.pretrain.config import Part
+from elmore.pretrain.metrics import read_metrics
+from elmore.pretrain.perplexity import NOTHING, score_texts
+from elmore.pretrain.run import Start, new_bilm, pretrain, recipe_of_start
+from elmore.pretrain.tokenizing import draw_held_out
+from elmore.text import Vocab
+from tests.pretrain.small_runs import SMALL, small, write_text
+
+TRAINING = {
+    name: SMALL[name]
+    for name in ("min_count", "batch_size", "unroll_steps", "n_samples", "warmup_steps", "n_epochs")
+}
+"""What there is to say where the network is given."""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder of ours."""
+    folder = tmp_path_factory.mktemp("model")
+    text = write_text(folder / "text.txt")
+    pretrain([text], folder / "run", small(learning_rate=0.02, n_epochs=1))
+    return folder / "run/model"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Another text, which has lost w0 and gained a word."""
+    path = write_text(tmp_path / "text.txt", seed=2)
+    path.write_text(path.read_text().replace("w0 ", "new ").replace("w0\n", "new\n"))
+    return path
+
+
+def elmore(*arguments: object, **changes: object) -> int:
+    """Run `elmore pretrain` with these changes of the recipe tiny."""
+    flags = ["--recipe", "tiny", "--processes", "1"]
+    for name, value in (TRAINING | changes).items():
+        flags += [f"--{name.replace('_', '-')}", str(value)]
+    return run_elmore([*map(str, ["pretrain", *arguments]), *flags])
+
+
+def held_out_lines(text: Path) -> list[list[str]]:
+    """Return the lines that a run keeps from training."""
+    drawn = draw_held_out(text.read_text().splitlines(), 0.2)
+    return [line.split() for line, is_held_out in drawn if is_held_out]
+
+
+def test_the_same_vocabulary(model: Path, text: Path, tmp_path: Path) -> None:
+    before = read_native(model)
+    # One update that is too small to change anything: the measurement after it is the model's own.
+    code = elmore(
+        text, "--from", model, "--out", tmp_path / "run", n_epochs=0.01, held_out=0.2,
+        optimizer="adagrad", learning_rate=1e-12, dropout=0.0, softmax="full",
+    )  # fmt: skip
+    assert code == 0
+    after = read_native(tmp_path / "run/model")
+    assert after.vocab is not None
+    assert before.vocab is not None
+    assert after.vocab.words == before.vocab.words
+    assert after.tokenizer == before.tokenizer == "whitespace"  # the recipe has another
+    assert after.bilm.config == before.bilm.config
+    update, measured = read_metrics(tmp_path / "run")
+    assert update["update"] == 1
+    expected = sum(score_texts(before, held_out_lines(text)), NOTHING)
+    assert measured["held_out_mean"] == pytest.approx(expected.mean, rel=1e-5)
+    assert measured["held_out_unknown_rate"] == expected.unknown_rate > 0
+    untrained = small(held_out=0.2, n_epochs=0.01, learning_rate=1e-12, optimizer="adagrad")
+    pretrain([text], tmp_path / "untrained", untrained)
+    other = list(read_metrics(tmp_path / "untrained"))[-1]
+    assert other["held_out_mean"] > 1.05 * expected.mean  # something had been learned
+
+
+def test_a_new_vocabulary_keeps_the_rows_of_known_words(
+    model: Path, text: Path, tmp_path: Path
+) -> None:
+    before = read_native(model)
+    assert before.vocab is not None
+    start = Start(before, new_vocabulary=True)
+    recipe = recipe_of_start("tiny", TRAINING | {"frozen": ("softmax",), "n_epochs": 0.2}, start)
+    run = pretrain([text], tmp_path / "run", recipe, start=start)
+    vocab, softmax, old = run.model.vocab, run.model.bilm.softmax, before.bilm.softmax
+    assert vocab is not None
+    assert softmax is not None
+    assert old is not None
+    assert set(vocab) == set(before.vocab) - {"w0"} | {"new"}
+    assert vocab.words != before.vocab.words
+    drawn = new_bilm(recipe, vocab, start).softmax
+    assert drawn is not None
+    for row, word in enumerate(vocab):
+        if word == "new":
+            assert torch.equal(softmax.weight[row], drawn.weight[row])
+            assert softmax.weight[row].any()
+        else:
+            (place,) = before.vocab.encode([word])
+            assert torch.equal(softmax.weight[row], old.weight[place])
+            assert softmax.bias[row] == old.bias[place]
+
+
+def test_a_published_model_without_softmax(
+    tiny_model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert elmore(text, "--from", tiny_model, "--out", tmp_path / "run") == 2
+    err = capsys.readouterr().err
+    assert f"{tiny_model} has no softmax; give the new text's words one (--new-vocabulary)" in err
+    assert not (tmp_path / "run").exists()
+    code = elmore(
+        text, "--from", tiny_model, "--new-vocabulary", "--out", tmp_path / "run",
+        n_epochs=0.2, frozen="token_encoder", learning_rate=0.02, tokenizer="whitespace",
+    )  # fmt: skip
+    assert code == 0
+    before, after = read_pretrained(str(tiny_model)), read_native(tmp_path / "run/model")
+    assert after.bilm.config.lstm == before.bilm.config.lstm
+    assert after.bilm.config.n_softmax_words == 23
+    weights = after.bilm.state_dict()
+    for name, tensor in before.bilm.state_dict().items():
+        assert torch.equal(tensor, weights[name]) == name.startswith("token_encoder"), name
+
+
+@pytest.mark.parametrize(
+    "frozen",
+    [("token_encoder",), ("lstm",), ("softmax",), ("token_encoder", "lstm"), ("lstm", "softmax")],
+)
+@pytest.mark.parametrize("optimizer", ["adagrad", "adamw"])
+def test_frozen_parts_stay_as_they_are(
+    model: Path, text: Path, tmp_path: Path, frozen: tuple[Part, ...], optimizer: str
+) -> None:
+    start = Start(read_native(model))
+    changes = {"frozen": frozen, "n_epochs": 0.3, "optimizer": optimizer, "weight_decay": 0.1}
+    recipe = recipe_of_start("tiny", TRAINING | changes, start)
+    run = pretrain([text], tmp_path / "run", recipe, start=start)
+    weights = run.model.bilm.state_dict()
+    for name, tensor in read_native(model).bilm.state_dict().items():
+        part = "lstm" if "_lstm" in name else name.partition(".")[0]
+        assert torch.equal(tensor, weights[name]) == (part in frozen), name
+
+
+class CrashError(Exception):
+    pass
+
+
+def test_going_on_with_a_stopped_run(model: Path, text: Path, tmp_path: Path) -> None:
+    start = Start(read_native(model))
+    changes = TRAINING | {"n_epochs": 0.5, "checkpoint_every": 2, "frozen": ("lstm",)}
+    recipe = recipe_of_start("tiny", changes, start)
+
+    def crash(report: object) -> None:
+        if len(list(read_metrics(tmp_path / "run"))) == 5:
+            raise CrashError
+
+    pretrain([text], tmp_path / "whole", recipe, start=start)
+    with pytest.raises(CrashError):
+        pretrain([text], tmp_path / "run", recipe, start=start, tell=crash)
+    pretrain([text], tmp_path / "run", recipe, start=start)
+    for name in ("metrics.jsonl", "model/model.safetensors"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object, **changes: object) -> str:
+    assert elmore(*arguments, **changes) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("elmore: ")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("cell_dim", 16), ("projection_dim", 8), ("filters", "1:4"), ("n_layers", 1), ("char_dim", 4)],
+)
+def test_the_shape_is_the_model_s(
+    *,
+    model: Path,
+    text: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    value: object,
+) -> None:
+    message = refused(capsys, text, "--from", model, "--out", tmp_path / "run", **{name: value})
+    assert f"{name} cannot change: the network has the shape of the model" in message
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_of_another_model_does_not_go_on(
+    model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ("--out", tmp_path / "run")
+    assert elmore(text, "--from", model, *out, n_epochs=0.1) == 0
+    other = read_native(model)
+    assert other.bilm.softmax is not None
+    with torch.no_grad():
+        other.bilm.softmax.bias[0] += 1
+    write_native(other, tmp_path / "other")
+    capsys.readouterr()
+    message = refused(capsys, text, "--from", tmp_path / "other", *out, n_epochs=0.1)
+    assert "was begun from another model" in message
+
+
+def test_a_new_vocabulary_needs_a_model(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = refused(capsys, text, "--new-vocabulary", "--out", tmp_path / "run")
+    assert "--new-vocabulary goes with --from" in message
+
+
+def test_a_model_without_characters(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vocab = Vocab(["<S>", "</S>", "<UNK>", "w1"])
+    config = BiLMConfig(WordTableConfig(4), LstmConfig(1, 8, 4), 4)
+    write_native(Pretrained(BiLM(config), "whitespace", vocab), tmp_path / "words")
+    message = refused(capsys, text, "--from", tmp_path / "words", "--out", tmp_path / "run")
+    assert "looks words up in a table; training needs a character model" in message

@@ -1,0 +1,272 @@
+"""A run that was stopped, however it was stopped, and resumed is one that never stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from elmore.cli.main import run as run_elmore
+from elmore.pretrain.checkpoint import read_checkpoint
+from elmore.pretrain.config import Recipe
+from elmore.pretrain.loop import Report
+from elmore.pretrain.metrics import read_metrics
+from elmore.pretrain.run import pretrain
+from tests.pretrain import killer
+from tests.pretrain.small_runs import small, small_flags, start, write_text
+
+SAME_BYTES = ("metrics.jsonl", "run.json", "model/model.safetensors", "model/config.json")
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    return write_text(tmp_path / "text.txt")
+
+
+def check_same(run: Path, expected: Path) -> None:
+    """Hold two finished runs equal in all but the time that they took."""
+    for name in SAME_BYTES:
+        assert (run / name).read_bytes() == (expected / name).read_bytes(), name
+    for name in ("last.safetensors", "best.safetensors"):
+        if not (expected / name).exists():
+            assert not (run / name).exists()
+            continue
+        found, wanted = read_checkpoint(run / name), read_checkpoint(expected / name)
+        assert {**found.facts, "seconds": 0} == {**wanted.facts, "seconds": 0}
+        assert found.tensors.keys() == wanted.tensors.keys()
+        for key, tensor in wanted.tensors.items():
+            assert torch.equal(found.tensors[key], tensor), (name, key)
+    assert {path.name for path in run.iterdir()} == {path.name for path in expected.iterdir()}
+
+
+class CrashError(Exception):
+    """Ends a run where it stands, as a fault would."""
+
+
+def crash_after(update: int) -> Any:
+    def tell(report: Report) -> None:
+        if report.update == update:
+            raise CrashError
+
+    return tell
+
+
+def interrupt_after(update: int) -> Any:
+    def tell(report: Report) -> None:
+        if report.update == update:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return tell
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adamw"])
+@pytest.mark.parametrize("softmax", ["full", "sampled"])
+def test_stopped_and_resumed_equals_never_stopped(
+    tmp_path: Path, text: Path, optimizer: str, softmax: str
+) -> None:
+    recipe = small(
+        optimizer=optimizer, softmax=softmax, learning_rate=0.02, dropout=0.2, accumulate=2,
+        held_out=0.1, evaluate_every=4, checkpoint_every=3, n_epochs=2.3,
+    )  # fmt: skip
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    pretrain([text], whole, recipe)
+    facts = list(read_metrics(whole))
+    n_updates = facts[-1]["update"]
+    per_epoch = n_updates / 2.3
+    assert 7 < per_epoch < 13 < n_updates - 2  # the moments below are to be in both epochs
+
+    made: list[int] = []
+    with pytest.raises(CrashError):
+        pretrain([text], run, recipe, tell=crash_after(2))  # before any checkpoint
+    with pytest.raises(CrashError):
+        pretrain([text], run, recipe, tell=crash_after(7))  # a measurement beyond the last one
+    with pytest.raises(KeyboardInterrupt, match="holds all 10 updates; the same command goes on"):
+        pretrain([text], run, recipe, tell=interrupt_after(9))  # asked during 9, it makes one more
+    with pytest.raises(CrashError):
+        pretrain([text], run, recipe, tell=crash_after(13))
+    pretrain([text], run, recipe, tell=lambda report: made.append(report.update))
+    assert made == list(range(13, n_updates + 1))  # from the checkpoint of update 12
+    check_same(run, whole)
+
+
+def test_more_epochs_go_on(tmp_path: Path, text: Path) -> None:
+    def recipe(n_epochs: float) -> Recipe:
+        return small(
+            decay="none", n_epochs=n_epochs, held_out=0.1, evaluate_every=23, checkpoint_every=100
+        )  # fmt: skip
+
+    pretrain([text], tmp_path / "whole", recipe(2.0))
+    pretrain([text], tmp_path / "run", recipe(1.0))
+    n_first = list(read_metrics(tmp_path / "run"))[-1]["update"]
+    assert n_first == 23  # so that the longer run, too, is measured there
+    pretrain([], tmp_path / "run", recipe(2.0))  # the text was read
+    check_same(tmp_path / "run", tmp_path / "whole")
+
+
+def test_until_the_first_checkpoint_a_run_may_be_another(tmp_path: Path, text: Path) -> None:
+    with pytest.raises(CrashError):
+        pretrain([text], tmp_path / "run", small(evaluate_every=5), tell=crash_after(6))
+    recipe = small(learning_rate=0.01, n_epochs=0.5)
+    pretrain([text], tmp_path / "run", recipe)
+    pretrain([text], tmp_path / "whole", recipe)
+    check_same(tmp_path / "run", tmp_path / "whole")
+
+
+# --- what cannot go on ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def begun(tmp_path: Path, text: Path) -> Path:
+    with pytest.raises(CrashError):
+        pretrain([text], tmp_path / "run", small(checkpoint_every=2), tell=crash_after(3))
+    return tmp_path / "run"
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    capsys.readouterr()
+    assert run_elmore([str(argument) for argument in arguments]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("elmore: ")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("learning_rate", 0.5),
+        ("optimizer", "adagrad"),
+        ("dropout", 0.3),
+        ("batch_size", 5),
+        ("cell_dim", 17),
+        ("filters", ((1, 4), (2, 9))),
+        ("seed", 2),
+        ("min_count", 2),
+        ("tokenizer", "english"),
+    ],
+)
+def test_another_recipe_is_named(
+    begun: Path, text: Path, capsys: pytest.CaptureFixture[str], name: str, value: object
+) -> None:
+    before = {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()}
+    message = refused(capsys, "pretrain", text, "--out", begun, *small_flags(**{name: value}))
+    assert f"was begun with {name} = " in message
+    assert "choose another --out, or the same settings to go on" in message
+    assert before == {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()}
+
+
+def test_another_text_is_refused(
+    begun: Path, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_text(text, seed=2)
+    message = refused(capsys, "pretrain", text, "--out", begun, *small_flags(checkpoint_every=2))
+    assert "(texts differ)" in message
+
+
+def test_a_damaged_checkpoint(begun: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("pretrain", text, "--out", begun, *small_flags(checkpoint_every=2))
+    last = begun / "last.safetensors"
+    content = last.read_bytes()
+    for damaged in (
+        b"",
+        content[:4],
+        content[:100],
+        content[: len(content) // 2],
+        content[:-1],
+        content + b"\0",
+        b"\x9c" * len(content),
+        content[:8] + b"\x9c" * (len(content) - 8),
+    ):
+        last.write_bytes(damaged)
+        message = refused(capsys, *arguments)
+        assert f"{last} cannot be read" in message
+        assert "remove it to begin this run again" in message
+        assert last.read_bytes() == damaged
+    last.unlink()
+    assert run_elmore([str(argument) for argument in arguments]) == 0
+
+
+def test_what_a_kill_leaves_is_not_read(begun: Path, text: Path, tmp_path: Path) -> None:
+    for name in ("last.safetensors", "best.safetensors", "run.json", "curve.png"):
+        (begun / f"{name}.part").write_bytes(b"half a file")
+    for name in ("corpus.a1.part", "model.new.b2.part", "model.new"):
+        (begun / name).mkdir()
+        (begun / name / "config.json").write_bytes(b"half a file")
+    with (begun / "metrics.jsonl").open("ab") as metrics:
+        metrics.write(b'{"update": 4, "tok')
+    recipe = small(checkpoint_every=2)
+    pretrain([text], begun, recipe)
+    pretrain([text], tmp_path / "whole", recipe)
+    check_same(begun, tmp_path / "whole")
+
+
+def test_lost_metrics(begun: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (begun / "metrics.jsonl").unlink()
+    message = refused(capsys, "pretrain", text, "--out", begun, *small_flags(checkpoint_every=2))
+    assert "metrics.jsonl has 0 bytes, fewer than the" in message
+
+
+# --- processes of their own -----------------------------------------------------------------------
+
+
+def wait_for_updates(folder: Path, n_updates: int) -> None:
+    metrics = folder / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while not metrics.exists() or metrics.read_bytes().count(b"\n") < n_updates:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+def test_ctrl_c(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["pretrain", text, *small_flags(n_epochs=5.0, checkpoint_every=1000)]
+    process = start(*arguments, "--out", tmp_path / "run")
+    wait_for_updates(tmp_path / "run", 5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    last_line = err.splitlines()[-1]
+    n_done = read_checkpoint(tmp_path / "run/last.safetensors").facts["update"]
+    assert last_line == (
+        f"stopped; {tmp_path / 'run'} holds all {n_done} updates; "
+        "the same command goes on from here"
+    )
+    assert "Traceback" not in err
+    for folder in ("run", "whole"):
+        assert run_elmore([*map(str, arguments), "--out", str(tmp_path / folder)]) == 0
+    check_same(tmp_path / "run", tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment(tmp_path: Path, text: Path) -> None:
+    arguments = [
+        text,
+        *small_flags(n_epochs=2.0, held_out=0.1, evaluate_every=7, checkpoint_every=2, dropout=0.2),
+    ]
+    output = subprocess.run(
+        [sys.executable, str(Path(killer.__file__)), str(tmp_path / "run"), *map(str, arguments)],
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    kills = [line.split() for line in output.splitlines()]
+    assert len(kills) == 20
+    killed = [kill for kill in kills if kill[1] == "killed"]
+    assert len(killed) >= 17  # the last ones may come late
+    assert {kind for kind, *_ in killed} == {"preparing", "training", "saving", "ending"}
+    assert len({n_lines for _, _, n_lines, *_ in killed}) > 6  # at many places
+    process = start("pretrain", *arguments, "--out", tmp_path / "run")
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    pretrain(
+        [text],
+        tmp_path / "whole",
+        small(n_epochs=2.0, held_out=0.1, evaluate_every=7, checkpoint_every=2, dropout=0.2),
+    )
+    check_same(tmp_path / "run", tmp_path / "whole")
