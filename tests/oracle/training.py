@@ -32,6 +32,8 @@ class Batch:
     """The tokens read, each spelled out, (B, T, C) int64."""
     targets: Tensor
     """The token after each, as a row of the softmax, (B, T) int64."""
+    starts: Tensor | None = None
+    """(B, T), true where a stream begins from nothing; without it, it never does."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,8 @@ def textbook_loss(
         (bilm.forward_lstm, forward, state.forward, forward_masks),
         (bilm.backward_lstm, backward, state.backward, backward_masks),
     ):
-        top, after = _read(stack, bilm.token_encoder(batch.char_ids), before, dropout)
+        vectors = bilm.token_encoder(batch.char_ids)
+        top, after = _read(stack, vectors, before, dropout, batch.starts)
         tops.append(top.flatten(0, 1))
         states.append(after)
     forward_loss, backward_loss = (
@@ -136,7 +139,7 @@ def textbook_loss(
 
 
 def _read(
-    stack: LstmStack, x: Tensor, state: LstmState, masks: Masks | None
+    stack: LstmStack, x: Tensor, state: LstmState, masks: Masks | None, starts: Tensor | None
 ) -> tuple[Tensor, LstmState]:
     """Read token vectors x (B, T, p); return the top layer's output (B, T, p) and the state."""
     hs, cs = [], []
@@ -146,7 +149,9 @@ def _read(
             x = x * masks.inputs[depth]
         h, c = state.h[depth], state.c[depth]
         outputs = []
-        for x_t in x.unbind(1):
+        for t, x_t in enumerate(x.unbind(1)):
+            if starts is not None:
+                h, c = (s.masked_fill(starts[:, t, None], 0.0) for s in (h, c))
             h, c = layer.step(x_t, h, c)
             outputs.append(h)
         y = torch.stack(outputs, dim=1)

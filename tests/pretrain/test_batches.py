@@ -56,7 +56,10 @@ def epoch_of(streams: Streams, number: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def same(a: Window, b: Window) -> bool:
-    return np.array_equal(a.inputs, b.inputs) and np.array_equal(a.targets, b.targets)
+    return all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for name in ("inputs", "targets", "starts")
+    )
 
 
 LENGTHS = st.lists(st.integers(1, 6), min_size=1, max_size=40)
@@ -130,8 +133,9 @@ def test_a_window_depends_on_its_number_alone(
             assert same(streams.window(number), expected)
             one, two = (part.window(number) for part in parts)
             together = Window(
-                np.hstack([one.inputs, two.inputs]), np.hstack([one.targets, two.targets])
-            )
+                *(np.hstack([getattr(part, name) for part in (one, two)])
+                  for name in ("inputs", "targets", "starts"))
+            )  # fmt: skip
             assert same(together, expected)
 
 

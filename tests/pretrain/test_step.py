@@ -37,8 +37,12 @@ def spelled() -> np.ndarray:
 
 def windows(seed: int) -> tuple[Window, Window]:
     random = np.random.default_rng(seed)
-    draw = lambda: random.integers(0, V + N_OUTSIDE, (T, B))  # noqa: E731
-    return Window(draw(), draw()), Window(draw(), draw())
+
+    def draw() -> Window:
+        inputs, targets = random.integers(0, V + N_OUTSIDE, (2, T, B))
+        return Window(inputs, targets, random.random((T, B)) < 0.3)
+
+    return draw(), draw()
 
 
 def textbook(
@@ -57,7 +61,8 @@ def textbook(
         for window in pair:
             targets = torch.from_numpy(window.targets.T.copy())
             inputs = torch.from_numpy(window.inputs.T.copy())
-            batches.append(Batch(rows[inputs], targets.masked_fill(targets >= V, 2)))
+            starts = torch.from_numpy(window.starts.T.copy()) if config.state == "zero" else None
+            batches.append(Batch(rows[inputs], targets.masked_fill(targets >= V, 2), starts))
         masks = None
         if config.dropout:
             drawn_masks = []
@@ -113,6 +118,7 @@ CASES = {
     "sampled softmax": ({}, {"softmax": "sampled", "n_samples": 20}),
     "all words sampled": ({}, {"softmax": "sampled", "n_samples": V}),
     "dropout": ({}, {"softmax": "full", "dropout": 0.3}),
+    "sentences from nothing": ({}, {"softmax": "full", "state": "zero"}),
     "no skip": ({"skip_connections": False}, {"softmax": "full", "dropout": 0.3}),
     "no clips": ({"cell_clip": None, "projection_clip": None}, {"softmax": "full"}),
     "no projection": ({"projection_dim": 12}, {"softmax": "full"}),

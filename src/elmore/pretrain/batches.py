@@ -98,7 +98,7 @@ class Streams:
                 inputs[:, column],
                 targets[:, column],
             )
-        return Window(inputs, targets)
+        return Window(inputs, targets, inputs == self.start)
 
     def _read(self, row: int, start: int, inputs: Ids, targets: Ids) -> None:
         """Fill one stream's column from a place of the long line on."""

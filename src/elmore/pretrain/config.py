@@ -13,6 +13,7 @@ from elmore.model import CharCnnConfig, LstmConfig, Precision
 
 Optimizer = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]
+StartOfSentence = Literal["carried", "zero"]
 SoftmaxKind = Literal["auto", "full", "sampled"]
 Part = Literal["token_encoder", "lstm", "softmax"]
 
@@ -58,6 +59,9 @@ class TrainingConfig:
     """Streams of text that are read side by side, over all processes together."""
     unroll_steps: int = 20
     """Tokens that each stream gives to a batch; gradients go back so far, states are carried on."""
+    state: StartOfSentence = "carried"
+    """What a sentence begins from: carried is what the sentence before left, as published; zero is
+    nothing, as `Elmo` reads."""
     accumulate: int = 1
     """Batches whose gradients are summed into one update."""
     softmax: SoftmaxKind = "auto"
@@ -105,6 +109,7 @@ class TrainingConfig:
         if self.seed >= 2**63:
             raise ConfigError(f"seed is {self.seed}; expected less than 2^63")
         _one_of(SoftmaxKind, softmax=self.softmax)
+        _one_of(StartOfSentence, state=self.state)
         _one_of(Optimizer, optimizer=self.optimizer)
         _one_of(Decay, decay=self.decay)
         _one_of(Precision, precision=self.precision)

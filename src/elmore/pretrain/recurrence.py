@@ -23,22 +23,33 @@ _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 class _TrainedLayer:
     """One layer: what it read, what it did, and how that is undone."""
 
-    def __init__(self, layer: LstmLayer, products: Products, n_steps: int, n_streams: int) -> None:
+    def __init__(
+        self, layer: LstmLayer, products: Products, shape: tuple[int, int], *, zero_starts: bool
+    ) -> None:
         self.layer, self.products = layer, products
+        n_steps, n_streams = shape
         p, c_dim = layer.input_weight.shape[1], layer.bias.shape[0] // 4
         self.shape = (n_steps, n_streams, p, c_dim)
         new = layer.bias.detach().new_empty
         self.gates = new(n_steps, n_streams, 4 * c_dim)  # i, f, g, o
         self.c = new(n_steps + 1, n_streams, c_dim)  # [0] is the state before
         self.h = new(n_steps + 1, n_streams, p)
+        # What each step starts from: the state before it, unless sentences begin from nothing.
+        self.c_before, self.h_before = self.c[:-1], self.h[:-1]
+        if zero_starts:
+            self.c_before, self.h_before = self.c_before.clone(), self.h_before.clone()
         self.tanh_c = new(n_steps, n_streams, c_dim)
         # Without a projection the cell's output is h itself.
         self.m = new(n_steps, n_streams, c_dim) if layer.projection is not None else self.h[1:]
         self.work = new(3, n_streams, c_dim)
         self.half = new(()).fill_(0.5)
 
-    def forward(self, x: Tensor, h: Tensor, c: Tensor) -> Tensor:
-        """Read x (N, p) from the state h (B, p), c (B, c); return all h (N, p)."""
+    def forward(self, x: Tensor, h: Tensor, c: Tensor, starts: list[Tensor]) -> Tensor:
+        """Read x (N, p) from the state h (B, p), c (B, c); return all h (N, p).
+
+        `starts` are the streams that begin from nothing at each step; an empty list: none ever.
+        """
+        self.starts = starts
         p, c_dim = self.shape[2:]
         layer, products = self.layer, self.products
         self.x = x
@@ -54,10 +65,13 @@ class _TrainedLayer:
         projection = layer.projection
         if projection is not None:
             projected = products.operand(projection.detach().T.contiguous())
-        for z, (i, f, g, o), c_before, c_t, tanh_c, m, h_before, h_t in zip(
-            self.gates, self._columns(), self.c, self.c[1:], self.tanh_c, self.m, self.h,
-            self.h[1:], strict=False,
-        ):  # fmt: skip
+        for t, (i, f, g, o) in enumerate(self._columns()):
+            z, tanh_c, m = self.gates[t], self.tanh_c[t], self.m[t]
+            c_before, h_before = self.c_before[t], self.h_before[t]
+            c_t, h_t = self.c[t + 1], self.h[t + 1]
+            if starts:
+                c_before.copy_(self.c[t]).index_fill_(0, starts[t], 0.0)
+                h_before.copy_(self.h[t]).index_fill_(0, starts[t], 0.0)
             products.add_to(z, h_before, recurrent).sigmoid_()
             g.sub_(self.half).mul_(2)
             torch.mul(f, c_before, out=c_t).addcmul_(i, g)
@@ -105,14 +119,17 @@ class _TrainedLayer:
             torch.mul(dc, i, out=dm_buffer)
             _tanh_backward(dm_buffer, g, grad_input=g)
             _sigmoid_backward(work, i, grad_input=i)
-            torch.mul(dc, self.c[t], out=work)
+            torch.mul(dc, self.c_before[t], out=work)
             dc *= f
             _sigmoid_backward(work, f, grad_input=f)
             products.write_to(dh, self.gates[t], recurrent)
+            if self.starts:
+                dc.index_fill_(0, self.starts[t], 0.0)
+                dh.index_fill_(0, self.starts[t], 0.0)
         dgates = self.gates.view(-1, 4 * c_dim)
         _add_product(gradients.of(layer.input_weight), products, dgates, self.x)
         _add_product(
-            gradients.of(layer.recurrent_weight), products, dgates, self.h[:-1].view(-1, p)
+            gradients.of(layer.recurrent_weight), products, dgates, self.h_before.view(-1, p)
         )
         bias = gradients.of(layer.bias)
         if bias is not None:
@@ -137,25 +154,35 @@ class _TrainedLayer:
 class TrainedStack:
     """All layers of one direction, with dropout on what each reads and on what the last gives."""
 
-    def __init__(self, stack: LstmStack, products: Products, n_steps: int, n_streams: int) -> None:
+    def __init__(
+        self,
+        stack: LstmStack,
+        products: Products,
+        shape: tuple[int, int],
+        *,
+        zero_starts: bool = False,
+    ) -> None:
+        """Take the steps and streams of a window, and whether streams may begin from nothing."""
         self.config = stack.config
-        self.shape = (n_steps, n_streams, stack.config.projection_dim)
         self.layers = [
-            _TrainedLayer(layer, products, n_steps, n_streams)
+            _TrainedLayer(layer, products, shape, zero_starts=zero_starts)
             for layer in stack.layers
             if isinstance(layer, LstmLayer)
         ]
 
-    def forward(self, x: Tensor, masks: list[Tensor], state: LstmState) -> Tensor:
+    def forward(
+        self, x: Tensor, masks: list[Tensor], state: LstmState, starts: list[Tensor]
+    ) -> Tensor:
         """Read token vectors x (N, p); return what the softmax sees (N, p).
 
         `masks` are what dropout multiplies by, (N, p): one for each layer's input and one for the
-        output; an empty list is no dropout.
+        output; an empty list is no dropout. `starts` are, for each step, the streams that begin
+        from nothing there; an empty list: none.
         """
         self.masks = masks
         for depth, layer in enumerate(self.layers):
             x = self._drop(x, depth)
-            y = layer.forward(x, state.h[depth], state.c[depth])
+            y = layer.forward(x, state.h[depth], state.c[depth], starts)
             # The skip connection adds what the cells read, dropout included, as published.
             x = x + y if self._skips(depth) else y
         return self._drop(x, len(self.layers))

@@ -40,6 +40,8 @@ class Window:
     """(T, B) words."""
     targets: Ids
     """(T, B) the word after each."""
+    starts: npt.NDArray[np.bool_]
+    """(T, B) whether the word is a mark that begins a sentence."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,12 @@ class TrainingStep:
         self.spelling = TrainedSpelling(bilm.token_encoder, self.products, self.threads)
         # One thread each: the two directions' gradients are of different weights.
         self.stacks = [
-            TrainedStack(stack, self.products, config.unroll_steps, n_streams)
+            TrainedStack(
+                stack,
+                self.products,
+                (config.unroll_steps, n_streams),
+                zero_starts=config.state == "zero",
+            )
             for stack in (bilm.forward_lstm, bilm.backward_lstm)
         ]
         n_words = len(bilm.softmax.bias)
@@ -138,7 +145,8 @@ class TrainingStep:
             stack, prediction = self.stacks[direction], predictions[direction]
             tokens = places[direction]
             masks = self._masks(*number, direction)
-            states = stack.forward(vectors[tokens], masks, before[direction])
+            starts = self._starts(pair[direction])
+            states = stack.forward(vectors[tokens], masks, before[direction], starts)
             looked_for = prediction.candidates.places_of(targets[direction], len(self.softmax.bias))
             found, dstates = prediction(states, looked_for, scale)
             losses[direction] = found.double().sum().cpu()
@@ -159,6 +167,12 @@ class TrainingStep:
     def _rows(self, words: Ids) -> Tensor:
         rows = torch.from_numpy(words).to(self.device)
         return rows.masked_fill(rows >= len(self.softmax.bias), self.unknown)
+
+    def _starts(self, window: Window) -> list[Tensor]:
+        """Return the streams that begin from nothing at each step."""
+        if self.config.state == "carried":
+            return []
+        return [torch.from_numpy(np.flatnonzero(row)).to(self.device) for row in window.starts]
 
     def _masks(self, number: int, place: int, direction: int) -> list[Tensor]:
         """Draw what dropout multiplies by: for all streams of all processes, then cut to ours."""
