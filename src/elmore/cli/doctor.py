@@ -23,7 +23,7 @@ _MARGIN = 12
 
 
 def doctor(
-    *texts: Path,
+    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     recipe: str = "small-cpu",
     processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
     measure_s: float = 15.0,

@@ -15,7 +15,7 @@ from elmore.errors import DataError
 def perplexity(
     model: str,
     /,
-    *texts: Path,
+    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     per_sentence: Annotated[bool, Parameter(negative="")] = False,
     split_sentences: str | None = None,
     tokenizer: str | None = None,

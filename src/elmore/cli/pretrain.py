@@ -14,7 +14,7 @@ from elmore.errors import ConfigError
 
 
 def pretrain(
-    *texts: Path,
+    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     out: Annotated[Path, Parameter(alias="-o")],
     recipe: str = "small-cpu",
     start: Annotated[str | None, Parameter(name="--from")] = None,

@@ -59,9 +59,9 @@ class TrainingConfig:
     """Streams of text that are read side by side, over all processes together."""
     unroll_steps: int = 20
     """Tokens that each stream gives to a batch; gradients go back so far, states are carried on."""
-    state: StartOfSentence = "carried"
-    """What a sentence begins from: carried is what the sentence before left, as published; zero is
-    nothing, as `Elmo` reads."""
+    state: StartOfSentence = "zero"
+    """What a sentence begins from: zero is nothing, as `Elmo` reads; carried is what the sentence
+    before left, as published."""
     accumulate: int = 1
     """Batches whose gradients are summed into one update."""
     softmax: SoftmaxKind = "auto"
