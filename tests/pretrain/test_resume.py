@@ -192,9 +192,10 @@ def test_a_damaged_checkpoint(begun: Path, text: Path, capsys: pytest.CaptureFix
 
 
 def test_what_a_kill_leaves_is_not_read(begun: Path, text: Path, tmp_path: Path) -> None:
-    for name in ("last.safetensors", "best.safetensors", "run.json", "curve.png"):
+    for name in ("run.json", "curve.png"):
         (begun / f"{name}.part").write_bytes(b"half a file")
-    for name in ("corpus.a1.part", "model.new.b2.part", "model.new"):
+    checkpoints = ("last.safetensors.part", "best.safetensors.part")
+    for name in (*checkpoints, "corpus.a1.part", "model.new.b2.part", "model.new"):
         (begun / name).mkdir()
         (begun / name / "config.json").write_bytes(b"half a file")
     with (begun / "metrics.jsonl").open("ab") as metrics:

@@ -334,6 +334,10 @@ import numpy as np
 import elmore.pretrain.prepare as preparing
 from elmore.pretrain import numbering
 from elmore.pretrain.config import CorpusConfig
+from elmore.pretrain.loop import Trainer
+from elmore.pretrain.processes import Processes
+from elmore.pretrain.recipes import read_recipe
+from elmore.pretrain.run import new_bilm
 
 numbering._SHARD_WORDS = 2**17
 preparing.WordCounter = partial(preparing.WordCounter, max_in_memory=30_000)
@@ -343,9 +347,12 @@ with (folder / "text.txt").open("w") as file:
     for _ in range(n_lines):
         file.write(" ".join(map(str, (10_000_000 ** rng.random(20)).astype(int))) + "\\n")
 corpus = preparing.prepare([folder / "text.txt"], folder / "corpus", CorpusConfig("whitespace"))
-for shard in corpus.training.shards:
-    corpus.spell(shard.ids[:10_000].astype(np.int64), 50)
-    shard.close()
+recipe = read_recipe("tiny", {"batch_size": 64, "n_epochs": 1.0})
+bilm = new_bilm(recipe, corpus.vocab, None)
+trainer = Trainer(bilm, corpus, recipe.training, folder, Processes())
+for number in range(30):  # from all over the text
+    trainer.update = number * trainer.n_updates // 30
+    trainer._make_update(None, lambda report: None, stop=False)
 assert corpus.manifest["n_distinct_words"] > 2 * 30_000
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
@@ -353,7 +360,7 @@ print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory from /proc")
-def test_memory_does_not_grow_with_the_text(tmp_path: Path) -> None:
+def test_memory_of_preparing_and_training_does_not_grow_with_the_text(tmp_path: Path) -> None:
     peaks_kb = []
     for n_lines in (20_000, 200_000):
         folder = tmp_path / str(n_lines)

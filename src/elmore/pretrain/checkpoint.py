@@ -5,6 +5,7 @@ A file is written beside and renamed, so the one before is whole until the new o
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,20 +32,21 @@ class Checkpoint:
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint; an interrupted write leaves the one before."""
+    # In a folder of its own: safetensors makes up names, and a kill leaves what has them.
     beside = path.with_name(f"{path.name}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir()
     header = {"format": FORMAT, "facts": json.dumps(checkpoint.facts, ensure_ascii=False)}
     tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
     try:
-        save_file(tensors, beside, header)
-        with beside.open("rb") as file:
+        save_file(tensors, beside / path.name, header)
+        with (beside / path.name).open("rb") as file:
             os.fsync(file.fileno())
-        beside.replace(path)
+        (beside / path.name).replace(path)
     except SafetensorError as error:  # such as a full disk
-        beside.unlink(missing_ok=True)
         raise OSError(f"{path} cannot be written: {error}") from None
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
