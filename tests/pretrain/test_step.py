@@ -1,5 +1,7 @@
 """The fast step's losses and gradients are the textbook's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -162,3 +164,15 @@ def test_accumulated_windows_are_one_update() -> None:
     np.testing.assert_allclose(update.losses, losses, atol=1e-5)
     for gradient, found in zip(expected, gradients_of(bilm, step, update), strict=True):
         torch.testing.assert_close(found, gradient, atol=1e-5, rtol=1e-5)
+
+
+def test_bfloat16_is_close() -> None:
+    bilm = network(cell_clip=None, projection_clip=None)
+    config = TrainingConfig(batch_size=B, unroll_steps=T, dropout=0.0, softmax="full")
+    step, update, _, _ = run(bilm, config)
+    exact = torch.cat([gradient.flatten() for gradient in gradients_of(bilm, step, update)])
+    step, rounded, _, _ = run(bilm, replace(config, precision="bfloat16"))
+    found = torch.cat([gradient.flatten() for gradient in gradients_of(bilm, step, rounded)])
+    np.testing.assert_allclose(rounded.losses, update.losses, atol=0.02)
+    assert not torch.equal(found, exact)
+    assert torch.cosine_similarity(found, exact, dim=0) > 0.999
