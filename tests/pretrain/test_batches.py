@@ -30,7 +30,7 @@ def corpus_of(
     names = iter(range(sum(lengths)))
     lines = [" ".join(f"w{next(names)}" for _ in range(length)) for length in lengths]
     with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(numbering, "_SHARD_WORDS", shard_words)
+        monkeypatch.setattr(numbering, "SHARD_WORDS", shard_words)
         monkeypatch.setattr(batches, "_BLOCK_WORDS", block_words)
         text = Path(temporary) / "text.txt"
         text.write_text("\n".join(lines))

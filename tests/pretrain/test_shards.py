@@ -92,7 +92,7 @@ def test_round_trip(lines: list[str], config: CorpusConfig, max_characters: int)
     language, min_count = config.split_sentences, config.min_count
     tokenize = tokenizer_by_name(config.tokenizer)
     with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(numbering, "_SHARD_WORDS", 7)
+        monkeypatch.setattr(numbering, "SHARD_WORDS", 7)
         monkeypatch.setattr(tokenizing, "_PIECE_CHARACTERS", 20)
         folder = Path(temporary)
         drawn = tokenizing.draw_held_out(
@@ -146,7 +146,7 @@ def text(tmp_path: Path) -> Path:
 def test_processes_change_nothing(
     tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numbering, "_SHARD_WORDS", 3000)
+    monkeypatch.setattr(numbering, "SHARD_WORDS", 3000)
     monkeypatch.setattr(tokenizing, "_PIECE_CHARACTERS", 5000)
     config = CorpusConfig("english", "ko", 2, 500, 0.1)
     one = prepare([text], tmp_path / "one", config)
@@ -339,7 +339,7 @@ from elmore.pretrain.processes import Processes
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.run import new_bilm
 
-numbering._SHARD_WORDS = 2**17
+numbering.SHARD_WORDS = 2**17
 preparing.WordCounter = partial(preparing.WordCounter, max_in_memory=30_000)
 folder, n_lines = Path(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(1)

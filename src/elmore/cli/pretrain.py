@@ -58,7 +58,7 @@ def pretrain(
     is_first = os.environ.get("RANK", "0") == "0"
     with (
         preparing_bar(shown=is_first) as preparing,
-        TrainingBar(shown=is_first, out=out) as training,
+        TrainingBar(shown=is_first) as training,
     ):
         found = run_pretraining(
             texts,

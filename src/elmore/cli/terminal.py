@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -125,8 +124,8 @@ class _Words(ProgressColumn):
 class TrainingBar:
     """Shows how training goes: a bar on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, *, shown: bool, out: Path) -> None:
-        self._shown, self._out = shown, out
+    def __init__(self, *, shown: bool) -> None:
+        self._shown = shown
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._lines_at = 0.0

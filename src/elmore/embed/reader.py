@@ -13,13 +13,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from elmore.embed.batching import token_budget_batches
 from elmore.embed.cache import KnownWords, WordCache
 from elmore.embed.precision import PrecisionName, resolve_precision
 from elmore.embed.results import check_word
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
 from elmore.model import BiLMState, Engine, FastEngine, LstmState, Sentences, TextbookEngine
+from elmore.model.batching import token_budget_batches
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE
 
 EngineName = Literal["auto", "fast", "textbook"]

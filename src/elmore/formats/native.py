@@ -123,7 +123,7 @@ def _read_fields(cls: type[T], content: Any, path: Path, name: str) -> T:
         raise FormatError(f"{path}: {name} is {content!r}; expected an object")
     assert dataclasses.is_dataclass(cls)
     _same_keys(content, [field.name for field in dataclasses.fields(cls)], path, name)
-    return cls(**{key: _frozen(value) for key, value in content.items()})
+    return cls(**{key: as_tuples(value) for key, value in content.items()})
 
 
 def _same_keys(content: Mapping[str, Any], keys: Any, path: Path, name: str) -> None:
@@ -135,6 +135,6 @@ def _same_keys(content: Mapping[str, Any], keys: Any, path: Path, name: str) -> 
             raise FormatError(f"{path}: {name} {problem} {', '.join(sorted(names))}")
 
 
-def _frozen(value: Any) -> Any:
+def as_tuples(value: Any) -> Any:
     """Return JSON lists as the tuples that a configuration holds."""
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+    return tuple(as_tuples(item) for item in value) if isinstance(value, list) else value

@@ -7,15 +7,11 @@ the very same result: whatever an update needs is a function of its number or is
 
 import copy
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import torch
 from torch import Tensor
@@ -34,6 +30,7 @@ from elmore.pretrain.perplexity import Score, Scorer, score_split
 from elmore.pretrain.processes import Processes
 from elmore.pretrain.shards import Corpus
 from elmore.pretrain.step import TrainingStep, Update
+from elmore.pretrain.stopping import stop_signal
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE
 
 LAST, BEST = "last.safetensors", "best.safetensors"
@@ -124,7 +121,7 @@ class Trainer:
         """Make the updates that are left; tell of each."""
         metrics = Metrics(self.folder, self._metrics_length) if self.processes.is_first else None
         try:
-            with _stop_signal() as stopped:
+            with stop_signal() as stopped:
                 while not self.is_done:
                     started = time.perf_counter()
                     stop = self._make_update(metrics, tell, stop=bool(stopped))
@@ -318,21 +315,3 @@ def _diverged(what: str) -> DataError:
     return DataError(
         f"{what}; begin again in another --out with a smaller learning_rate or a longer warm-up"
     )
-
-
-@contextmanager
-def _stop_signal() -> Iterator[list[int]]:
-    """Give a list that fills when Ctrl-C is pressed or the process is asked to end."""
-    received: list[int] = []
-
-    def receive(number: int, frame: FrameType | None) -> None:
-        received.append(number)
-
-    is_ours = threading.current_thread() is threading.main_thread()
-    signals = (signal.SIGINT, signal.SIGTERM) if is_ours else ()
-    before = [signal.signal(number, receive) for number in signals]
-    try:
-        yield received
-    finally:
-        for number, handler in zip(signals, before, strict=True):
-            signal.signal(number, handler)

@@ -12,7 +12,7 @@ from elmore.pretrain.shards import write_shard
 from elmore.pretrain.tokenizing import MARKS
 from elmore.text import UNKNOWN, Vocab
 
-_SHARD_WORDS = 2**20
+SHARD_WORDS = 2**20
 
 
 class Numbering:
@@ -76,7 +76,7 @@ def _cut_shards(
             ]
         shard.ids.fromlist(ids)
         shard.ends.append(len(shard.ids))
-        if len(shard.ids) >= _SHARD_WORDS:
+        if len(shard.ids) >= SHARD_WORDS:
             yield shard
             shard = _Shard(shard.first_outside + len(shard.outside))
     if shard.ends:

@@ -20,6 +20,7 @@ from torch import Tensor
 from elmore.errors import DataError, FormatError
 from elmore.formats import Pretrained
 from elmore.model import BiLM, FastEngine, Sentences
+from elmore.model.batching import token_budget_batches
 from elmore.pretrain.shards import Split
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder
 
@@ -111,8 +112,8 @@ class Scorer:
         waiting = iter(sentences)
         while some := list(islice(waiting, _SENTENCES_AT_ONCE)):
             scores: list[Score | None] = [None] * len(some)
-            by_length = sorted(range(len(some)), key=lambda k: -len(some[k]))
-            for batch in _batches(by_length, [len(sentence) + 2 for sentence in some]):
+            lengths = [len(sentence) + 2 for sentence in some]
+            for batch in token_budget_batches(lengths, _TOKENS_AT_ONCE):
                 found = self._score([some[k] for k in batch])
                 for k, score in zip(batch, found, strict=True):
                     scores[k] = score
@@ -161,20 +162,6 @@ class Scorer:
             for start in range(0, len(states), step)
         ]
         return torch.cat(found)
-
-
-def _batches(order: list[int], lengths: list[int]) -> Iterator[list[int]]:
-    """Cut places, longest sentence first, into batches of about as many tokens."""
-    batch: list[int] = []
-    n_tokens = 0
-    for k in order:
-        if batch and n_tokens + lengths[k] > _TOKENS_AT_ONCE:
-            yield batch
-            batch, n_tokens = [], 0
-        batch.append(k)
-        n_tokens += lengths[k]
-    if batch:
-        yield batch
 
 
 def score_split(scorer: Scorer, split: Split, max_words: int) -> Score:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elmore.errors import ConfigError, FormatError
+from elmore.formats.native import as_tuples
 from elmore.model import CharCnnConfig, LstmConfig
 from elmore.pretrain.config import CorpusConfig, Recipe, TrainingConfig
 
@@ -75,7 +76,9 @@ def _part(table: str, content: Any, where: str) -> Any:
     missing = {name for name in _fields(cls, required=True) if name not in content}
     if missing:
         raise FormatError(f"{where} lacks {', '.join(sorted(missing))} in [{table}]")
-    values = {name: None if value == "none" else _frozen(value) for name, value in content.items()}
+    values = {
+        name: None if value == "none" else as_tuples(value) for name, value in content.items()
+    }
     if values.get("decay", "") is None:
         values["decay"] = "none"  # here the word is a value of its own
     try:
@@ -92,7 +95,3 @@ def _fields(cls: type, *, required: bool = False) -> set[str]:
         for field in dataclasses.fields(cls)
         if not required or field.default is dataclasses.MISSING
     }
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value

@@ -35,7 +35,7 @@ class TrainedSpelling:
         """Encode words, (W, C) -> (W, p)."""
         n_words = len(char_ids)
         filters = [convolution.out_channels for convolution in self.convolutions]
-        # Words of about one length go together; half of each length goes to each thread.
+        # Words of about one length go together.
         width = char_ids.shape[1]
         places = torch.arange(1, width + 1, device=char_ids.device)
         lengths = ((char_ids != char_ids[:, -1:]) * places).amax(dim=1) + 1

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from elmore.pretrain import numbering
 from elmore.pretrain.config import CorpusConfig
 from elmore.pretrain.counting import CommonWords, WordCounter
 from elmore.pretrain.prepare import Progress, check_inputs, common_words, vocabulary_of
@@ -20,7 +21,6 @@ from elmore.text import Vocab
 _MAX_LINES = 2**19  # different ones that are remembered exactly: some 50 MB
 _SAMPLE_TOKENS = 2**18
 _LONG_SENTENCE = 60  # words
-_SHARD_WORDS = 2**20
 _PUNCTUATION = ".,;:!?)"
 _FIRST_EASTERN = "\u1100"  # Hangul, and what follows: Chinese, Japanese
 
@@ -235,7 +235,7 @@ def survey(
     words = common_words(counter, config, paths)
     seconds = time.perf_counter() - started
     vocab = vocabulary_of(words, config)
-    n_shards = -(-training.n_words // _SHARD_WORDS)
+    n_shards = -(-training.n_words // numbering.SHARD_WORDS)
     spelled = _spell(counter.totals(), vocab, max_characters - 2, n_shards)
     n_words, n_sentences = (
         getattr(training, name) + getattr(held_out, name) for name in ("n_words", "n_sentences")
