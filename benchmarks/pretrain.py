@@ -41,6 +41,7 @@ from elmore.pretrain.loop import Trainer  # noqa: E402
 from elmore.pretrain.prepare import prepare  # noqa: E402
 from elmore.pretrain.processes import Processes  # noqa: E402
 from elmore.pretrain.shards import Corpus  # noqa: E402
+from elmore.text import CharEncoder  # noqa: E402
 from tests.oracle.training import Batch, TextbookTrainer, draw_masks, draw_samples  # noqa: E402
 
 WIKITEXT = ROOT.parent / "shared/data/corpora/wikitext-2/wiki.train.tokens.xz"
@@ -70,7 +71,7 @@ def textbook(bilm: BiLM, corpus: Corpus, trainer: Trainer) -> Callable[[], objec
 
     def batch(window: Any) -> Batch:
         inputs = window.inputs.T
-        characters = corpus.spell(inputs.reshape(-1), 50).reshape(*inputs.shape, 50)
+        characters = corpus.spell(inputs.reshape(-1), CharEncoder()).reshape(*inputs.shape, 50)
         targets = torch.from_numpy(window.targets.T.copy())
         return Batch(
             torch.from_numpy(characters).long(),

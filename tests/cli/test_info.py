@@ -28,6 +28,7 @@ def test_a_published_model(
         "n_highway": options["char_cnn"]["n_highway"],
         "activation": options["char_cnn"]["activation"],
         "max_characters": 50,
+        "spelling": "bilm-tf",
         "cell_dim": options["lstm"]["dim"],
         "projection_dim": options["lstm"]["projection_dim"],
         "cell_clip": options["lstm"]["cell_clip"],
@@ -35,6 +36,7 @@ def test_a_published_model(
         "skip_connections": True,
         "softmax_words": None,
         "vocabulary": None,
+        "normalization": None,
         "tokenizer": "english",
         "training": {},
     }

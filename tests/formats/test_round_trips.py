@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from elmore import Elmo
+from elmore.errors import ConfigError
 from elmore.formats import (
     Pretrained,
     read_bilm_tf_folder,
@@ -26,7 +28,7 @@ from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig, WordTableC
 from elmore.text import Vocab
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행"]
-CHARACTERS = CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=2, activation="tanh")
+CHARACTERS = CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=2, activation="tanh", spelling="bilm-tf")
 
 
 def arrays(path: Path) -> dict[str, Any]:
@@ -94,6 +96,21 @@ def test_ours_is_complete_in_itself(
     for key, tensor in MODELS[name].bilm.state_dict().items():
         assert torch.equal(found.bilm.state_dict()[key], tensor), key
     assert str(tmp_path) not in (tmp_path / "elsewhere/config.json").read_text()
+
+
+def test_what_only_our_folder_holds(tmp_path: Path) -> None:
+    shape = BiLMConfig(replace(CHARACTERS, spelling="jamo"), LstmConfig(1, 5, 5))
+    ours = replace(model(shape, None), tokenizer="korean-eojeol", normalization="NFC")
+    write_native(ours, tmp_path / "ours")
+    found = Elmo.from_pretrained(tmp_path / "ours")
+    assert (found.model.tokenizer, found.model.normalization) == ("korean-eojeol", "NFC")
+    assert found.config.token_encoder == shape.token_encoder
+    whole, parts = "사과", unicodedata.normalize("NFD", "사과")
+    a, b, c = (v.vectors for v in found.encode_tokens([whole, parts, [parts]]))
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(a, c)
+    with pytest.raises(ConfigError, match="spells Hangul as jamo, which bilm-tf cannot read"):
+        write_bilm_tf(found.model, tmp_path / "theirs")
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ B, T, C, V, P = 3, 4, 8, 11, 6
 
 def make_bilm(*, clip: float = 3.0, n_words: int = V) -> BiLM:
     torch.manual_seed(0)
-    characters = CharCnnConfig(4, ((1, 4), (2, 6)), 1, "relu", max_characters=C, n_characters=20)
+    characters = CharCnnConfig(4, ((1, 4), (2, 6)), 1, "relu", max_characters=C)
     lstm = LstmConfig(2, 12, P, cell_clip=clip, projection_clip=clip)
     return BiLM(BiLMConfig(characters, lstm, n_words)).double()
 

@@ -34,7 +34,7 @@ def corpus_of(
         monkeypatch.setattr(batches, "_BLOCK_WORDS", block_words)
         text = Path(temporary) / "text.txt"
         text.write_text("\n".join(lines))
-        config = CorpusConfig("whitespace", None, 1, max_words, held_out=0)
+        config = CorpusConfig("whitespace", None, None, 1, max_words, held_out=0)
         yield prepare([text], Path(temporary) / "corpus", config)
 
 

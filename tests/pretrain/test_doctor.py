@@ -102,12 +102,14 @@ def test_words_that_are_cut(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     # ten bytes are read: three syllables and one byte of the fourth
     path.write_text("가나다 가나다라 가나다라 abcdefghij abcdefghijk 가\n" * 20)
-    cut = look(path, max_characters=12, held_out=0.0).text.spelling
-    assert (cut.max_bytes, cut.n_distinct, cut.n_words) == (10, 2, 60)
-    assert cut.n_distinct_split == 1
-    assert "more than 10 bytes and are cut, and many of them inside a character" in advice(
-        path, max_characters=12
-    )
+    for spelling, n_split in (("bytes", 0), ("jamo", 0), ("bilm-tf", 1)):
+        found = look(path, max_characters=12, held_out=0.0, spelling=spelling)
+        cut = found.text.spelling
+        assert (cut.max_bytes, cut.n_distinct, cut.n_words) == (10, 2, 60)
+        assert cut.n_distinct_split == n_split
+        said = "\n".join(found.advice)
+        assert "more than 10 bytes and are cut" in said
+        assert ("cut, and many of them inside a character" in said) == (n_split > 0)
 
 
 @given(st.lists(st.integers(0, 30), max_size=60))
@@ -140,7 +142,7 @@ def test_a_sample_is_spread_and_bounded(lengths: list[int]) -> None:
 
 
 def test_how_many_words_cover_a_share(text: Path, tmp_path: Path) -> None:
-    found = survey([text], small().corpus, tmp_path, max_characters=50)
+    found = survey([text], small().corpus, tmp_path, spelled=small().token_encoder)
     for share in (0.1, 0.5, 0.9, 1.0):
         n_words = found.words_to_cover(share)
         assert found.words.coverage(n_words) >= share - 1e-9
@@ -178,8 +180,11 @@ def test_advice_on_lines(tmp_path: Path) -> None:
     assert "tokenized already: --tokenizer whitespace" in said
     assert "stood there before" not in said
     path.write_text("".join(f"나는 학교에 {k} 번 갔다, 그리고 왔다\n" for k in range(60)))
-    assert "are one Korean, Chinese or Japanese character" in advice(path, tokenizer="english")
-    assert "--tokenizer" not in advice(path)
+    for tokenizer in ("english", "whitespace"):
+        assert "% of the words are Korean: --tokenizer korean" in advice(path, tokenizer=tokenizer)
+    assert "--tokenizer" not in advice(path, tokenizer="korean-eojeol")
+    path.write_text("".join(f"我 去 了 {k} 次\n" for k in range(60)))
+    assert "are one Chinese or Japanese character" in advice(path, tokenizer="english")
 
 
 def test_advice_on_the_network(text: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,10 @@ from elmore.errors import FormatError
 from elmore.formats import Pretrained, write_native
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.pretrain import perplexity
+from elmore.pretrain.config import CorpusConfig
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
+from elmore.pretrain.prepare import prepare
+from elmore.pretrain.tokenizing import draw_held_out
 from elmore.text import CharEncoder, Vocab
 
 WORDS = [f"w{k}" for k in range(30)]
@@ -166,3 +170,27 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     path.write_text(" \n")
     assert run_elmore(["perplexity", str(tmp_path / "model"), str(path)]) == 2
     assert "there is no word in the text" in capsys.readouterr().err
+
+
+def test_the_held_out_text_of_a_corpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_native(model(), tmp_path / "model")
+    lines = [" ".join(text) for text in texts(200)]
+    (tmp_path / "text.txt").write_text("".join(f"{line}\n" for line in lines))
+    config = CorpusConfig("whitespace", held_out=0.3)
+    prepare([tmp_path / "text.txt"], tmp_path / "corpus", config, vocab=VOCAB)
+    assert run_elmore(["perplexity", str(tmp_path / "model"), str(tmp_path / "corpus")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    held_out = [line.split() for line, is_held_out in draw_held_out(lines, 0.3) if is_held_out]
+    expected = sum(score_texts(model(), held_out), NOTHING)
+    assert found["predictions"] == expected.n_predictions
+    assert found["forward_perplexity"] == pytest.approx(expected.forward)
+    assert found["backward_perplexity"] == pytest.approx(expected.backward)
+    assert found["unknown_rate"] == expected.unknown_rate
+
+    prepare([tmp_path / "text.txt"], tmp_path / "other", config)
+    assert run_elmore(["perplexity", str(tmp_path / "model"), str(tmp_path / "other")]) == 2
+    assert "was prepared with another vocabulary" in capsys.readouterr().err
+    nothing = replace(config, held_out=0.0)
+    prepare([tmp_path / "text.txt"], tmp_path / "nothing", nothing, vocab=VOCAB)
+    assert run_elmore(["perplexity", str(tmp_path / "model"), str(tmp_path / "nothing")]) == 2
+    assert "has no held-out text" in capsys.readouterr().err

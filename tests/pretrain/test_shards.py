@@ -5,7 +5,9 @@ import json
 import random
 import subprocess
 import sys
+import unicodedata
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,7 +21,7 @@ from elmore.pretrain import numbering, tokenizing
 from elmore.pretrain.config import CorpusConfig
 from elmore.pretrain.prepare import prepare
 from elmore.pretrain.shards import Corpus, Split
-from elmore.text import CharEncoder, Vocab, tokenizer_by_name
+from elmore.text import CharEncoder, Spelling, Vocab, tokenizer_by_name
 
 MARKS = ["<S>", "</S>", "<UNK>"]
 UNK = MARKS[2]
@@ -87,8 +89,10 @@ CONFIGS = st.builds(
 
 
 @settings(deadline=None, max_examples=150)
-@given(LINES, CONFIGS, st.sampled_from([3, 9, 50, 400]))
-def test_round_trip(lines: list[str], config: CorpusConfig, max_characters: int) -> None:
+@given(LINES, CONFIGS, st.sampled_from([3, 9, 50, 400]), st.sampled_from(["bytes", "jamo"]))
+def test_round_trip(
+    lines: list[str], config: CorpusConfig, max_characters: int, spelling: Spelling
+) -> None:
     language, min_count = config.split_sentences, config.min_count
     tokenize = tokenizer_by_name(config.tokenizer)
     with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as monkeypatch:
@@ -99,7 +103,8 @@ def test_round_trip(lines: list[str], config: CorpusConfig, max_characters: int)
             [line for line in lines if line and not line.isspace()], config.held_out
         )
         expected: dict[bool, list[list[str]]] = {False: [], True: []}
-        for line, is_held_out in drawn:
+        for raw, is_held_out in drawn:
+            line = unicodedata.normalize("NFC", raw)
             spans = tokenizing.split_sentences(line, language) if language else [(0, len(line))]
             tokens = [[token.text for token in tokenize(line[a:b])] for a, b in spans]
             expected[is_held_out] += [
@@ -126,9 +131,10 @@ def test_round_trip(lines: list[str], config: CorpusConfig, max_characters: int)
             assert split.n_unknown == sum(word not in known for word in flat)
             assert all(shard.n_words >= 7 for shard in split.shards[:-1])
         ids = np.random.default_rng(1).permutation(np.arange(len(words)).repeat(2))
-        spelled = corpus.spell(ids, max_characters)
+        encoder = CharEncoder(max_characters, spelling)
+        spelled = corpus.spell(ids, encoder)
         assert spelled.dtype == np.int16
-        assert (spelled == CharEncoder(max_characters).encode([words[i] for i in ids])).all()
+        assert (spelled == encoder.encode([words[i] for i in ids])).all()
 
 
 @pytest.fixture
@@ -148,7 +154,7 @@ def test_processes_change_nothing(
 ) -> None:
     monkeypatch.setattr(numbering, "SHARD_WORDS", 3000)
     monkeypatch.setattr(tokenizing, "_PIECE_CHARACTERS", 5000)
-    config = CorpusConfig("english", "ko", 2, 500, 0.1)
+    config = CorpusConfig("english", "NFC", "ko", 2, 500, 0.1)
     one = prepare([text], tmp_path / "one", config)
     prepare([text], tmp_path / "two", config, n_processes=2)
     assert len(one.training.shards) > 3
@@ -180,7 +186,7 @@ def test_a_folder_of_another_text_or_configuration_is_refused(tmp_path: Path, te
     folder = tmp_path / "corpus"
     corpus = prepare([text], folder, PLAIN)
     with pytest.raises(ConfigError, match=r"\(min_count, max_words differ\); remove it or choose"):
-        prepare([text], folder, CorpusConfig("whitespace", None, 2, 100, 0))
+        prepare([text], folder, CorpusConfig("whitespace", "NFC", None, 2, 100, 0))
     with pytest.raises(ConfigError, match=r"\(given_vocab differ\)"):
         prepare([text], folder, PLAIN, vocab=corpus.vocab)
     content = text.read_bytes()
@@ -368,3 +374,29 @@ def test_memory_of_preparing_and_training_does_not_grow_with_the_text(tmp_path: 
         command = [sys.executable, "-c", MEMORY, str(folder), str(n_lines)]
         peaks_kb.append(int(subprocess.check_output(command)))
     assert peaks_kb[1] <= 1.1 * peaks_kb[0]
+
+
+def test_a_share_of_the_training_lines_is_lower_case() -> None:
+    lines = [("The Bank", k % 10 == 0) for k in range(2000)]
+    lowered = list(tokenizing.lower_some(lines, 0.3))
+    assert [held_out for _, held_out in lowered] == [held_out for _, held_out in lines]
+    assert {line for line, held_out in lowered if held_out} == {"The Bank"}
+    n_lower = sum(line == "the bank" for line, held_out in lowered if not held_out)
+    assert 0.25 * 1800 < n_lower < 0.35 * 1800
+    assert lowered == list(tokenizing.lower_some(lines, 0.3))
+    assert list(tokenizing.lower_some(lines, 0.0)) == lines
+
+
+def test_text_in_parts_is_prepared_as_one(tmp_path: Path) -> None:
+    parts = unicodedata.normalize("NFD", "사과 를 먹 었 다")
+    path = write(tmp_path, [parts])
+    assert "사과" in prepare([path], tmp_path / "whole", PLAIN).vocab
+    as_it_is = replace(PLAIN, normalization=None)
+    assert parts.split(" ")[0] in prepare([path], tmp_path / "parts", as_it_is).vocab
+
+
+def test_shares_and_forms_that_cannot_be() -> None:
+    with pytest.raises(ConfigError, match="lowercase is 2; expected a share from 0 to 1"):
+        CorpusConfig(lowercase=2)
+    with pytest.raises(ConfigError, match="normalization is 'NFD'; expected one of NFC"):
+        CorpusConfig(normalization="NFD")

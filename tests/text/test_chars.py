@@ -1,4 +1,9 @@
-"""Words are spelled as published models spell them: the oracle's ids, and 1 added to each."""
+"""Words are spelled as published models spell them: the oracle's ids, and 1 added to each.
+
+Our own models differ in two ways: no character is cut in two, and Hangul may be spelled in jamo.
+"""
+
+import unicodedata
 
 import numpy as np
 import pytest
@@ -6,15 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmore.errors import ConfigError
-from elmore.text import CharEncoder
+from elmore.model.config import CharCnnConfig
+from elmore.text import N_CHARACTERS, CharEncoder, Spelling
 from tests.oracle.elmo import char_ids
 
 ANY_WORD = st.text(st.characters() | st.characters(categories=["Cs"]))
 BEGIN, END, PADDING = 259, 260, 261
 
 
-def spelled(word: str, max_characters: int = 50) -> list[int]:
-    rows = CharEncoder(max_characters).encode([word])
+def spelled(word: str, max_characters: int = 50, spelling: Spelling = "bilm-tf") -> list[int]:
+    rows = CharEncoder(max_characters, spelling).encode([word])
     assert rows.dtype == np.int64
     return rows[0].tolist()
 
@@ -22,7 +28,7 @@ def spelled(word: str, max_characters: int = 50) -> list[int]:
 @settings(deadline=None, max_examples=200)
 @given(st.lists(ANY_WORD), st.sampled_from([3, 4, 5, 10, 50, 64]))
 def test_any_words_are_spelled_as_by_the_oracle(words: list[str], max_characters: int) -> None:
-    rows = CharEncoder(max_characters).encode(words)
+    rows = CharEncoder(max_characters, "bilm-tf").encode(words)
     expected = [[1 + i for i in char_ids(word, max_characters)] for word in words]
     assert rows.shape == (len(words), max_characters)
     assert rows.tolist() == expected
@@ -58,3 +64,46 @@ def test_a_mark_fits_into_the_shortest_row() -> None:
 def test_a_row_too_short_for_a_letter_is_refused(max_characters: int) -> None:
     with pytest.raises(ConfigError, match=f"max_characters is {max_characters}; .*at least 3"):
         CharEncoder(max_characters)
+
+
+@settings(deadline=None, max_examples=200)
+@given(ANY_WORD, st.sampled_from([3, 4, 5, 10, 50]))
+def test_our_own_models_cut_between_characters(word: str, max_characters: int) -> None:
+    readable = word.encode("utf-8", "ignore").decode("utf-8")
+    while len(readable.encode("utf-8")) > max_characters - 2:
+        readable = readable[:-1]
+    if word not in ("<S>", "</S>"):
+        assert spelled(word, max_characters, "bytes") == spelled(readable, max_characters)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(st.characters() | st.characters(min_codepoint=0xAC00, max_codepoint=0xD7A3)))
+def test_jamo_are_those_of_unicode(word: str) -> None:
+    jamo = {chr(0x1100 + i): 262 + i for i in range(19)}
+    jamo |= {chr(0x1161 + i): 262 + 19 + i for i in range(21)}
+    jamo |= {chr(0x11A7 + i): 262 + 19 + 21 + i for i in range(28)}  # the first is the lack of one
+    ids: list[int] = []
+    for character in word:
+        if "가" <= character <= "힣":
+            letters = unicodedata.normalize("NFD", character)
+            ids += [jamo[letter] for letter in letters.ljust(3, "\u11a7")]
+        else:
+            ids += [1 + byte for byte in character.encode("utf-8")]
+    if word not in ("<S>", "</S>"):
+        width = len(ids) + 2
+        assert spelled(word, max(3, width), "jamo")[:width] == [BEGIN, *ids, END]
+
+
+def test_a_syllable_is_as_long_in_jamo_as_in_bytes() -> None:
+    assert spelled("x" + "한" * 16, 50, "jamo") == spelled("x" + "한" * 15, 50, "jamo")
+    assert spelled("가", 5, "jamo") == [BEGIN, 262, 262 + 19, 262 + 19 + 21, END]
+
+
+@pytest.mark.parametrize("spelling", ["bytes", "jamo", "bilm-tf"])
+def test_the_network_has_a_row_for_each_character(spelling: Spelling) -> None:
+    assert (
+        CharCnnConfig(4, ((1, 4),), 1, "relu", spelling=spelling).n_characters
+        == (N_CHARACTERS[spelling])
+    )
+    highest = CharEncoder(5, spelling).encode(["힣", "<S>", "\U0010ffff"]).max()
+    assert highest == (N_CHARACTERS[spelling] - 1 if spelling == "jamo" else 261)

@@ -37,7 +37,8 @@ def convert(
     vocab
         The vocabulary of the softmax or of the word table, a word a line.
     tokenizer
-        How the model's text was tokenized: whitespace or english.
+        How the model's text was tokenized: whitespace, english, korean, korean-eojeol or
+        korean-syllables.
     dtype
         What a folder of ours stores its weights in.
     """

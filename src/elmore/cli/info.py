@@ -34,6 +34,7 @@ def info(model: str = "en") -> None:
                 "n_highway": encoder.n_highway,
                 "activation": encoder.activation,
                 "max_characters": encoder.max_characters,
+                "spelling": encoder.spelling,
             }
         else:
             facts |= {"tokens": "words", "words": encoder.n_words}
@@ -45,6 +46,7 @@ def info(model: str = "en") -> None:
             "skip_connections": lstm.skip_connections,
             "softmax_words": config.n_softmax_words,
             "vocabulary": None if found.vocab is None else len(found.vocab),
+            "normalization": found.normalization,
             "tokenizer": found.tokenizer,
             "training": dict(found.training),
         }

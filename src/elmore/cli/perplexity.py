@@ -32,39 +32,49 @@ def perplexity(
     model
         A model folder with its softmax, or the name of a bundled model.
     texts
-        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input.
+        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input. Or the
+        folder "corpus" of a training run: its held-out text.
     per_sentence
         Write a line of JSON for each sentence first.
     split_sentences
         A language, such as en or ko: split each line into sentences.
     tokenizer
-        whitespace or english, instead of the model's own.
+        whitespace, english, korean, korean-eojeol or korean-syllables, instead of the model's own.
     vocab
         The vocabulary of a published model whose folder has none.
     text_field
         Where the text stands in the records of .jsonl and .parquet files.
     """
     from elmore.formats import read_pretrained
-    from elmore.pretrain.perplexity import NOTHING, score_texts
+    from elmore.pretrain.perplexity import NOTHING, score_held_out, score_texts
+    from elmore.pretrain.shards import Corpus
     from elmore.pretrain.texts import check_texts, read_texts
+    from elmore.text import normalizing, tokenizer_by_name
     from elmore.text import split_sentences as split
-    from elmore.text import tokenizer_by_name
 
-    check_texts(texts)
+    is_corpus = len(texts) == 1 and texts[0].is_dir()
+    if not is_corpus:
+        check_texts(texts)
     found = read_pretrained(model, vocab)
-    tokens_of = tokenizer_by_name(tokenizer or found.tokenizer)
+    if is_corpus:
+        scores = score_held_out(found, Corpus.open(texts[0]))
+    else:
+        tokens_of = normalizing(
+            tokenizer_by_name(tokenizer or found.tokenizer), found.normalization
+        )
 
-    def sentences() -> Iterator[list[str]]:
-        for text in read_texts(texts, text_field):
-            spans = split(text, split_sentences) if split_sentences else [(0, len(text))]
-            for start, end in spans:
-                if words := [token.text for token in tokens_of(text[start:end])]:
-                    yield words
+        def sentences() -> Iterator[list[str]]:
+            for text in read_texts(texts, text_field):
+                spans = split(text, split_sentences) if split_sentences else [(0, len(text))]
+                for start, end in spans:
+                    if words := [token.text for token in tokens_of(text[start:end])]:
+                        yield words
 
+        scores = score_texts(found, sentences())
     total = NOTHING
     with progress_bar(shown=True) as bar:
         task = bar.add_task("scoring", total=None, tokens=0)
-        for number, score in enumerate(score_texts(found, sentences())):
+        for number, score in enumerate(scores):
             total += score
             bar.update(task, advance=1, tokens=total.n_predictions)
             if per_sentence:

@@ -10,8 +10,6 @@ from docstring_parser import parse_from_object
 from elmore.cli import arguments
 from elmore.pretrain.recipes import TABLES
 
-_HIDDEN = ("n_characters",)  # the byte alphabet is not a choice
-
 
 def _filters(_: Any, tokens: Sequence[Token]) -> tuple[tuple[int, int], ...]:
     """Take convolutions as WIDTH:NUMBER, such as 1:32,2:32,3:64."""
@@ -45,7 +43,6 @@ def _flags() -> type:
         fields += [
             _field(field, table, " ".join(docs[field.name].split()))
             for field in dataclasses.fields(cls)
-            if field.name not in _HIDDEN
         ]
     flags = dataclasses.make_dataclass("RecipeFlags", fields, frozen=True, kw_only=True)
     flags.__module__ = __name__  # or it is taken for a type of Python's own, which has no fields

@@ -23,11 +23,17 @@ from elmore.embed.results import (
     converter,
 )
 from elmore.embed.session import Session
-from elmore.embed.texts import Texts, tokenize, with_marks
+from elmore.embed.texts import Texts, TokenizedText, tokenize, with_marks
 from elmore.errors import ConfigError, DataError
 from elmore.formats import Pretrained, read_pretrained, read_word_vectors, write_native
 from elmore.model import BiLM, BiLMConfig, ScalarMix, has_bfloat16
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Tokenizer, tokenizer_by_name
+from elmore.text import (
+    BEGIN_SENTENCE,
+    END_SENTENCE,
+    Tokenizer,
+    normalizing,
+    tokenizer_by_name,
+)
 
 
 class Elmo:
@@ -56,7 +62,7 @@ class Elmo:
         self.model = model
         if tokenizer is None or isinstance(tokenizer, str):
             tokenizer = tokenizer_by_name(tokenizer or model.tokenizer)
-        self.tokenizer = tokenizer
+        self.tokenizer = normalizing(tokenizer, model.normalization)
         self.reader = Reader(
             model,
             max_batch_tokens=max_batch_tokens,
@@ -215,7 +221,7 @@ class Elmo:
         check_word("pooling", pooling, Pooling)
         check_layers(layers, self.n_layers)
         convert = converter(output, dtype)
-        tokenized = tokenize(texts, self.tokenizer)
+        tokenized = self._tokenize(texts)
         shape = (self.n_layers, self.dim) if layers == "all" else (self.dim,)
         pooled = torch.zeros(len(tokenized), *shape, device=self.reader.device)
         for i, everything in self.reader.read([text.tokens for text in tokenized]):
@@ -230,7 +236,7 @@ class Elmo:
                 "this model came without its softmax, so it cannot score words; "
                 "put the published softmax HDF5 and vocabulary into its folder"
             )
-        tokenized = tokenize(texts, self.tokenizer)
+        tokenized = self._tokenize(texts)
         found: dict[int, Scores] = {}
         n_rows = max(1, 2**24 // len(vocab))  # 64 MB of logits at a time
         for i, everything in self.reader.read([text.tokens for text in tokenized]):
@@ -264,9 +270,7 @@ class Elmo:
 
     def ids(self, texts: Texts) -> TokenIds:
         """Return texts as the padded batch of ids that `ElmoLayer` and `BiLM` read."""
-        marked = [
-            [BEGIN_SENTENCE, *text.tokens, END_SENTENCE] for text in tokenize(texts, self.tokenizer)
-        ]
+        marked = [[BEGIN_SENTENCE, *text.tokens, END_SENTENCE] for text in self._tokenize(texts)]
         if not marked:
             raise DataError("there is no text; a batch needs at least one")
         rows = [torch.from_numpy(self.reader.encoder.encode(words)) for words in marked]
@@ -274,6 +278,9 @@ class Elmo:
         lengths = torch.tensor([len(row) for row in rows])
         mask = torch.arange(ids.shape[1]) < lengths[:, None]
         return TokenIds(ids.to(self.reader.device), mask.to(self.reader.device))
+
+    def _tokenize(self, texts: Texts) -> list[TokenizedText]:
+        return tokenize(texts, self.tokenizer, self.model.normalization)
 
     def _encode_tokens(
         self,
@@ -289,7 +296,7 @@ class Elmo:
         """Do what is public elsewhere; `done` is told the tokens of each text when it is read."""
         check_layers(layers, self.n_layers)
         convert = converter(output, dtype)
-        tokenized = tokenize(texts, self.tokenizer)
+        tokenized = self._tokenize(texts)
         found: dict[int, TokenVectors] = {}
         for i, everything in self.reader.read([text.tokens for text in tokenized], carried):
             text = with_marks(tokenized[i]) if keep_sentence_marks else tokenized[i]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from elmore.errors import DataError
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Tokenizer
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Normalization, Tokenizer, normalize
 
 Texts = Sequence[str | Sequence[str]]
-"""Raw strings, which are tokenized, or lists of tokens, which are taken as they are."""
+"""Raw strings, which are tokenized, or lists of tokens, which are not."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,15 @@ class TokenizedText:
     """Where they stand in the raw text; None where tokens were given."""
 
 
-def tokenize(texts: Texts, tokenizer: Tokenizer) -> list[TokenizedText]:
-    """Tokenize the raw strings among the texts."""
+def tokenize(
+    texts: Texts, tokenizer: Tokenizer, normalization: Normalization | None
+) -> list[TokenizedText]:
+    """Tokenize the raw strings among the texts, and normalize the tokens of the others."""
     if isinstance(texts, str | bytes):
         raise DataError("got one string; give a list of texts, such as [text]")
-    return [_tokenize_one(text, place, tokenizer) for place, text in enumerate(texts)]
+    return [
+        _tokenize_one(text, place, tokenizer, normalization) for place, text in enumerate(texts)
+    ]
 
 
 def with_marks(text: TokenizedText) -> TokenizedText:
@@ -36,7 +40,12 @@ def with_marks(text: TokenizedText) -> TokenizedText:
     return TokenizedText(tokens, ((0, 0), *text.spans, (end, end)))
 
 
-def _tokenize_one(text: str | Sequence[str], place: int, tokenizer: Tokenizer) -> TokenizedText:
+def _tokenize_one(
+    text: str | Sequence[str],
+    place: int,
+    tokenizer: Tokenizer,
+    normalization: Normalization | None,
+) -> TokenizedText:
     if isinstance(text, str):
         found = tokenizer(text)
         return TokenizedText(
@@ -49,4 +58,4 @@ def _tokenize_one(text: str | Sequence[str], place: int, tokenizer: Tokenizer) -
     for token in text:
         if not isinstance(token, str):
             raise DataError(f"text {place} has the token {token!r}; expected strings only")
-    return TokenizedText(tuple(text), None)
+    return TokenizedText(tuple(normalize(token, normalization) for token in text), None)

@@ -50,6 +50,7 @@ def _read_config(options: Mapping[str, Any], arrays: Mapping[str, Array], path: 
                 n_highway=cnn.get("n_highway") or 0,
                 activation=_field(cnn, "char_cnn.activation", path),
                 max_characters=_field(cnn, "char_cnn.max_characters_per_token", path),
+                spelling="bilm-tf",
             )
         elif "embedding" in arrays:
             encoder = WordTableConfig(n_words=_n_rows(arrays["embedding"]))
@@ -79,6 +80,8 @@ def _write_options(model: Pretrained) -> dict[str, Any]:
     options = dict(model.training)
     encoder = config.token_encoder
     if isinstance(encoder, CharCnnConfig):
+        if encoder.spelling == "jamo":
+            raise ConfigError("the model spells Hangul as jamo, which bilm-tf cannot read")
         options["char_cnn"] = {
             "activation": encoder.activation,
             "embedding": {"dim": encoder.char_dim},

@@ -7,7 +7,7 @@ be there and none may be unknown, so that a typing mistake is an error and never
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import torch
 from safetensors import SafetensorError
@@ -23,7 +23,7 @@ from elmore.formats.pretrained import (
     write_json,
 )
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
-from elmore.text import N_CHARACTERS, Vocab, tokenizer_by_name
+from elmore.text import Normalization, Vocab, tokenizer_by_name
 
 CONFIG, WEIGHTS, VOCAB = "config.json", "model.safetensors", "vocab.txt"
 FORMAT = "elmore-bilm-1"
@@ -32,7 +32,9 @@ _TOKEN_ENCODERS: dict[str, type[CharCnnConfig] | type[WordTableConfig]] = {
     "char_cnn": CharCnnConfig,
     "word_table": WordTableConfig,
 }
-_KEYS = ("format", "token_encoder", "lstm", "n_softmax_words", "tokenizer", "training")
+_KEYS = (
+    "format", "normalization", "tokenizer", "token_encoder", "lstm", "n_softmax_words", "training",
+)  # fmt: skip
 
 T = TypeVar("T")
 
@@ -46,6 +48,11 @@ def read_native(folder: Path, vocab: Path | None = None) -> Pretrained:
         raise FormatError(f"{path}: format is {content['format']!r}; this version reads {FORMAT!r}")
     if not isinstance(content["training"], dict):
         raise FormatError(f"{path}: training is {content['training']!r}; expected an object")
+    if content["normalization"] not in (None, *get_args(Normalization)):
+        raise FormatError(
+            f"{path}: normalization is {content['normalization']!r}; "
+            f"expected null or {', '.join(get_args(Normalization))}"
+        )
     try:
         tokenizer_by_name(str(content["tokenizer"]))
         config = BiLMConfig(
@@ -55,12 +62,6 @@ def read_native(folder: Path, vocab: Path | None = None) -> Pretrained:
         )
     except ConfigError as error:
         raise FormatError(f"{path}: {error}") from None
-    encoder = config.token_encoder
-    if isinstance(encoder, CharCnnConfig) and encoder.n_characters != N_CHARACTERS:
-        raise FormatError(
-            f"{path}: n_characters is {encoder.n_characters}; "
-            f"the alphabet of bytes and marks has {N_CHARACTERS}"
-        )
     if (folder / VOCAB).exists():
         if vocab is not None:
             raise FormatError(f"{folder} has its own vocabulary; {vocab} cannot replace it")
@@ -76,7 +77,9 @@ def read_native(folder: Path, vocab: Path | None = None) -> Pretrained:
     except SafetensorError as error:
         raise FormatError(f"{folder / WEIGHTS} cannot be read ({error}); copy it anew") from None
     bilm = build_bilm(config, tensors, folder / WEIGHTS)
-    return Pretrained(bilm, content["tokenizer"], words, content["training"])
+    return Pretrained(
+        bilm, content["tokenizer"], words, content["training"], content["normalization"]
+    )
 
 
 def write_native(
@@ -87,10 +90,11 @@ def write_native(
     kind = next(k for k, cls in _TOKEN_ENCODERS.items() if isinstance(config.token_encoder, cls))
     content = {
         "format": FORMAT,
+        "normalization": model.normalization,
+        "tokenizer": model.tokenizer,
         "token_encoder": {"kind": kind, **dataclasses.asdict(config.token_encoder)},
         "lstm": dataclasses.asdict(config.lstm),
         "n_softmax_words": config.n_softmax_words,
-        "tokenizer": model.tokenizer,
         "training": dict(model.training),
     }
     stored = {

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from elmore.errors import ConfigError, FormatError
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, CharEncoder, Vocab
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, CharEncoder, Normalization, Vocab
 
 Shape = tuple[int, ...]
 
@@ -32,6 +32,8 @@ class Pretrained:
     """The words of the softmax or of the word table."""
     training: Mapping[str, Any] = field(default_factory=dict)
     """Where the weights came from: whatever the trainer wrote down."""
+    normalization: Normalization | None = None
+    """How text is normalized before anything else is done with it."""
 
     def fingerprint(self) -> str:
         """Return a hash of all that decides the vectors: the weights, the shape, the words."""
@@ -46,7 +48,7 @@ class Pretrained:
         """What turns words into the biLM's ids."""
         token_encoder = self.bilm.config.token_encoder
         if isinstance(token_encoder, CharCnnConfig):
-            return CharEncoder(token_encoder.max_characters)
+            return CharEncoder(token_encoder.max_characters, token_encoder.spelling)
         assert self.vocab is not None  # held by check_vocab
         return self.vocab
 

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 from elmore.errors import ConfigError
 
 Activation = Literal["relu", "tanh"]
+Spelling = Literal["bytes", "jamo", "bilm-tf"]
 
 _MOST_LAYERS, _LARGEST = 100, 2**24  # beyond these a file is damaged
 
@@ -24,11 +25,12 @@ class CharCnnConfig:
     """What follows the max-pooling: "relu" or "tanh"."""
     max_characters: int = 50
     """Characters in a row, the two word marks included."""
-    n_characters: int = 262
-    """Rows of the character table; row 0 belongs to padding tokens."""
+    spelling: Spelling = "bytes"
+    """What a character is: a byte of UTF-8 (bytes), the same with Hangul syllables as the letters
+    that they are made of (jamo), or bytes with a long word cut anywhere, as published (bilm-tf)."""
 
     def __post_init__(self) -> None:
-        _at_least(1, char_dim=self.char_dim, n_characters=self.n_characters)
+        _at_least(1, char_dim=self.char_dim)
         _at_least(0, n_highway=self.n_highway)
         pairs = self.filters if isinstance(self.filters, tuple) else ()
         if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
@@ -41,6 +43,15 @@ class CharCnnConfig:
             raise ConfigError(
                 f"activation is {self.activation!r}; expected one of {get_args(Activation)}"
             )
+        if self.spelling not in get_args(Spelling):
+            raise ConfigError(
+                f"spelling is {self.spelling!r}; expected one of {', '.join(get_args(Spelling))}"
+            )
+
+    @property
+    def n_characters(self) -> int:
+        """Rows of the character table; row 0 belongs to padding tokens."""
+        return 330 if self.spelling == "jamo" else 262
 
     @property
     def n_filters(self) -> int:

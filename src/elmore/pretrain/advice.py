@@ -139,10 +139,17 @@ def _lines(recipe: Recipe, text: Survey) -> Iterator[str]:
             f"{100 * text.n_glued / text.n_training_words:.0f} % of the words end in a punctuation "
             "mark, so the text seems not to be tokenized: --tokenizer english would part them."
         )
-    if corpus.tokenizer == "english" and text.n_single > 0.3 * text.n_training_words:
+    is_korean = text.n_hangul > 0.3 * text.n_training_words
+    if is_korean and not corpus.tokenizer.startswith("korean"):
         yield (
-            f"{100 * text.n_single / text.n_training_words:.0f} % of the words are one Korean, "
-            "Chinese or Japanese character: the tokenizer english parts them all. --tokenizer "
+            f"{100 * text.n_hangul / text.n_training_words:.0f} % of the words are Korean: "
+            "--tokenizer korean parts stems, particles and endings (it needs elmore[ko]), so that "
+            "a vocabulary covers far more; korean-eojeol keeps them together."
+        )
+    elif corpus.tokenizer == "english" and text.n_single > 0.3 * text.n_training_words:
+        yield (
+            f"{100 * text.n_single / text.n_training_words:.0f} % of the words are one Chinese or "
+            "Japanese character: the tokenizer english parts them all. --tokenizer "
             "whitespace keeps what stands between spaces whole."
         )
     if corpus.tokenizer != "whitespace" and 100 < 2 * text.n_commas < 4 * text.n_spaced_commas:

@@ -10,6 +10,8 @@ from typing import Literal, get_args
 
 from elmore.errors import ConfigError
 from elmore.model import CharCnnConfig, LstmConfig, Precision
+from elmore.pretrain.tokenizing import Reading
+from elmore.text import Normalization
 
 Optimizer = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]
@@ -26,6 +28,9 @@ class CorpusConfig:
 
     tokenizer: str = "english"
     """The name of the tokenizer; it is stored in the model."""
+    normalization: Normalization | None = "NFC"
+    """NFC: characters that are written in several parts, as Hangul on macOS, become one; none: text
+    is taken as it is. It is stored in the model."""
     split_sentences: str | None = None
     """A language, such as en or ko, whose rules split each line into sentences; none: a line is
     a sentence."""
@@ -35,18 +40,30 @@ class CorpusConfig:
     """The most words that the vocabulary may have, its three marks included."""
     held_out: float = 0.01
     """The share of the lines that is kept from training, to measure perplexity on."""
+    lowercase: float = 0.0
+    """The share of the training lines that is read in lower case, so that a model of cased text
+    knows text without capitals too."""
     text_field: str = "text"
     """Where the text stands in the records of .jsonl and .parquet files."""
 
     def __post_init__(self) -> None:
         _names(tokenizer=self.tokenizer, text_field=self.text_field)
+        if self.normalization is not None:
+            _one_of(Normalization, normalization=self.normalization)
         if self.split_sentences is not None:
             _names(split_sentences=self.split_sentences)
         _at_least(1, min_count=self.min_count)
         _at_least(N_MARKS + 1, max_words=self.max_words)
-        _numbers(held_out=self.held_out)
+        _numbers(held_out=self.held_out, lowercase=self.lowercase)
+        if not 0 <= self.lowercase <= 1:
+            raise ConfigError(f"lowercase is {self.lowercase}; expected a share from 0 to 1")
         if not 0 <= self.held_out <= 0.5:
             raise ConfigError(f"held_out is {self.held_out}; expected a share from 0 to 0.5")
+
+    @property
+    def reading(self) -> Reading:
+        """How lines become sentences of words."""
+        return Reading(self.tokenizer, self.normalization, self.split_sentences)
 
 
 @dataclass(frozen=True)

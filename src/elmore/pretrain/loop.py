@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -18,7 +17,6 @@ from torch import Tensor
 
 from elmore.errors import ConfigError, DataError
 from elmore.model import BiLM, BiLMState
-from elmore.model.config import CharCnnConfig
 from elmore.model.lstm import LstmState
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
@@ -26,12 +24,11 @@ from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.metrics import Metrics
 from elmore.pretrain.optimizers import Optimizer, learning_rate
 from elmore.pretrain.parameters import Parameters
-from elmore.pretrain.perplexity import Score, Scorer, score_split
+from elmore.pretrain.perplexity import Score, corpus_scorer, score_split
 from elmore.pretrain.processes import Processes
 from elmore.pretrain.shards import Corpus
 from elmore.pretrain.step import TrainingStep, Update
 from elmore.pretrain.stopping import stop_signal
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE
 
 LAST, BEST = "last.safetensors", "best.safetensors"
 
@@ -67,7 +64,6 @@ class Trainer:
         folder: Path,
         processes: Processes,
     ) -> None:
-        assert isinstance(bilm.config.token_encoder, CharCnnConfig)
         assert bilm.softmax is not None
         self.bilm, self.corpus, self.config = bilm.to(processes.device), corpus, config
         self.folder, self.processes = folder, processes
@@ -82,10 +78,9 @@ class Trainer:
             )
         self.n_updates = max(1, int(n_windows / config.accumulate))
         self.parameters = Parameters(bilm, config.frozen)
-        self.spell = partial(corpus.spell, max_characters=bilm.config.token_encoder.max_characters)
         self.step = TrainingStep(
-            bilm, self.parameters, config, self.spell, unknown=corpus.unknown, streams=streams,
-            gather=processes.gather,
+            bilm, self.parameters, config, corpus.speller(bilm.config), unknown=corpus.unknown,
+            streams=streams, gather=processes.gather,
         )  # fmt: skip
         self.weights = {"weights": self.parameters.values}
         if "softmax" not in config.frozen:
@@ -247,10 +242,9 @@ class Trainer:
 
     def score(self) -> Score:
         """Measure the held-out text with the weights as they are."""
-        marks = self.corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE])
         on_cpu = self.processes.device.type == "cpu"
         bilm = self.bilm if on_cpu else copy.deepcopy(self.bilm).to("cpu")
-        scorer = Scorer(bilm, self.spell, marks, self.corpus.unknown)
+        scorer = corpus_scorer(bilm, self.corpus)
         return score_split(scorer, self.corpus.held_out, self.config.max_held_out_tokens)
 
     def _save(self, metrics: Metrics | None) -> None:

@@ -17,11 +17,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from elmore.errors import DataError, FormatError
+from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import Pretrained
 from elmore.model import BiLM, FastEngine, Sentences
 from elmore.model.batching import token_budget_batches
-from elmore.pretrain.shards import Split
+from elmore.pretrain.shards import Corpus, Split
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder
 
 Ids = npt.NDArray[np.int64]
@@ -164,6 +164,12 @@ class Scorer:
         return torch.cat(found)
 
 
+def corpus_scorer(bilm: BiLM, corpus: Corpus) -> Scorer:
+    """Return what scores the sentences of a prepared corpus."""
+    marks = corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE])
+    return Scorer(bilm, corpus.speller(bilm.config), marks, corpus.unknown)
+
+
 def score_split(scorer: Scorer, split: Split, max_words: int) -> Score:
     """Score the first sentences of a prepared text, up to about so many words."""
     return sum(scorer.score(_sentences(split, max_words)), NOTHING)
@@ -179,6 +185,19 @@ def _sentences(split: Split, max_words: int) -> Iterator[Ids]:
             max_words -= end - start
             start = end
         shard.close()
+
+
+def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
+    """Score the held-out sentences of a prepared corpus with a model of its vocabulary."""
+    if model.vocab is None or model.vocab.words != corpus.vocab.words:
+        raise ConfigError(
+            f"{corpus.folder} was prepared with another vocabulary than the model's; "
+            "give the corpus of the run that made the model, or the text itself"
+        )
+    if not corpus.held_out.n_words:
+        raise DataError(f"{corpus.folder} has no held-out text; prepare it with held_out above 0")
+    scorer = corpus_scorer(model.bilm, corpus)
+    yield from scorer.score(_sentences(corpus.held_out, corpus.held_out.n_words))
 
 
 def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[Score]:

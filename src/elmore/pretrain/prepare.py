@@ -21,7 +21,7 @@ from elmore.pretrain.counting import CommonWords, WordCounter
 from elmore.pretrain.numbering import Numbering
 from elmore.pretrain.shards import FORMAT, MANIFEST, VOCAB, Corpus
 from elmore.pretrain.texts import STANDARD_INPUT, check_texts, read_texts
-from elmore.pretrain.tokenizing import MARKS, cut_pieces, draw_held_out, tokenize_pieces
+from elmore.pretrain.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.text import Vocab, tokenizer_by_name
 
 Progress = Callable[[str, int], None]
@@ -84,10 +84,10 @@ def _tokenize(
     paths: Sequence[Path], work: Path, config: CorpusConfig, n_processes: int, progress: Progress
 ) -> _Tokenized:
     """Write the sentences of either split to a file in `work`, and count the training words."""
-    lines = draw_held_out(read_texts(paths, config.text_field), config.held_out)
-    pieces = tokenize_pieces(
-        cut_pieces(lines), config.tokenizer, config.split_sentences, n_processes
+    lines = lower_some(
+        draw_held_out(read_texts(paths, config.text_field), config.held_out), config.lowercase
     )
+    pieces = tokenize_pieces(cut_pieces(lines), config.reading, n_processes)
     n_lines, counter = 0, WordCounter(work)
     with (work / "training").open("wb") as training, (work / "held_out").open("wb") as held_out:
         for piece in pieces:

@@ -181,7 +181,7 @@ def _take_rows(softmax: Softmax | None, vocab: Vocab, old: Softmax, old_vocab: V
 
 
 def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Recipe:
-    """Read a recipe for going on from a model, with its shape and, if none is asked, tokenizer."""
+    """Read a recipe for going on from a model, with its shape and, if not given, its reading."""
     shape = start.model.bilm.config
     given = changes.keys() & {
         field.name for cls in (CharCnnConfig, LstmConfig) for field in dataclasses.fields(cls)
@@ -192,7 +192,11 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
             "that it goes on from"
         )
     assert isinstance(shape.token_encoder, CharCnnConfig)  # held by check_start
-    recipe = read_recipe(name, {"tokenizer": start.model.tokenizer, **changes})
+    reading = {
+        "tokenizer": start.model.tokenizer,
+        "normalization": start.model.normalization or "none",
+    }
+    recipe = read_recipe(name, {**reading, **changes})
     return dataclasses.replace(recipe, token_encoder=shape.token_encoder, lstm=shape.lstm)
 
 
@@ -236,6 +240,7 @@ def _finish(trainer: Trainer, recipe: Recipe) -> Run:
         "updates": update,
         "tokens": update * trainer.tokens_per_update,
         "training_words": trainer.corpus.training.n_words,
+        "texts": [text["name"] for text in trainer.corpus.manifest["texts"]],
     }
     if score is not None:
         training["held_out"] = {
@@ -247,7 +252,13 @@ def _finish(trainer: Trainer, recipe: Recipe) -> Run:
             "predictions": score.n_predictions,
         }
     bilm = trainer.bilm.to("cpu").eval()
-    model = Pretrained(bilm, recipe.corpus.tokenizer, trainer.corpus.vocab, training)
+    model = Pretrained(
+        bilm,
+        recipe.corpus.tokenizer,
+        trainer.corpus.vocab,
+        training,
+        recipe.corpus.normalization,
+    )
     return Run(model, score, trainer.seconds)
 
 

@@ -8,9 +8,9 @@ but read by its spelling, so each shard numbers its own outside words, from V on
 the first training shard, last those of the last held-out shard.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from elmore.errors import FormatError
 from elmore.formats.pretrained import read_json
+from elmore.model import BiLMConfig, CharCnnConfig
 from elmore.text import UNKNOWN, CharEncoder, Vocab
 
 MANIFEST, VOCAB = "manifest.json", "vocab.txt"
@@ -26,6 +27,8 @@ FORMAT = "elmore-corpus-1"
 
 _ENDS, _IDS = np.dtype("<i8"), np.dtype("<i4")
 _WORDS_AT_ONCE = 2**14
+
+Speller = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int16]]
 
 
 @dataclass(frozen=True)
@@ -52,21 +55,16 @@ class Shard:
         """Where each sentence ends in `ids`, (n_sentences,)."""
         return self._part(_ENDS, 0, self.n_sentences)
 
-    def spell(self, ids: npt.NDArray[np.int64], max_characters: int) -> npt.NDArray[np.int16]:
-        """Return the characters of outside words of this shard, (ids, max_characters)."""
-        words = ids - self.first_outside
+    def words(self, ids: npt.NDArray[np.int64]) -> list[str]:
+        """Return the outside words of this shard that have these ids."""
+        places = ids - self.first_outside
         word_ends = self._part(_ENDS, 8 * self.n_sentences, self.n_outside)
         spellings = self._bytes[8 * (self.n_sentences + self.n_outside) + 4 * self.n_words :]
-        starts = np.where(words > 0, word_ends[words - 1], 0)
-        lengths = np.minimum(word_ends[words] - starts, max_characters - 2)
-        # The alphabet is CharEncoder's: these are its ids of the marks and of byte 0.
-        begin, byte_0, end, padding = CharEncoder(4).encode(["\0"])[0]
-        rows = np.full((len(ids), max_characters), padding, dtype=np.int16)
-        rows[:, 0] = begin
-        word, place = np.nonzero(np.arange(max_characters - 2) < lengths[:, None])
-        rows[word, place + 1] = spellings[starts[word] + place].astype(np.int16) + byte_0
-        rows[np.arange(len(ids)), lengths + 1] = end
-        return rows
+        starts = np.where(places > 0, word_ends[places - 1], 0)
+        return [
+            spellings[start:end].tobytes().decode("utf-8")
+            for start, end in zip(starts, word_ends[places], strict=True)
+        ]
 
     def close(self) -> None:
         """Let go of the file; it is mapped again when it is next used."""
@@ -115,7 +113,7 @@ class Corpus:
         self.held_out = self._split("held_out")
         self._shards = self.training.shards + self.held_out.shards
         self._first_outside = np.array([shard.first_outside for shard in self._shards])
-        self._vocab_rows: dict[int, npt.NDArray[np.int16]] = {}
+        self._vocab_rows: dict[CharEncoder, npt.NDArray[np.int16]] = {}
 
     @classmethod
     def open(cls, folder: Path) -> "Corpus":
@@ -136,27 +134,33 @@ class Corpus:
                 f"{path} is not as it was written ({error!r}); {_prepare_again(folder)}"
             ) from None
 
-    def spell(self, ids: npt.NDArray[np.int64], max_characters: int) -> npt.NDArray[np.int16]:
-        """Return the rows that `CharEncoder` gives these words, (ids, max_characters)."""
-        rows: npt.NDArray[np.int16] = self._spell_vocab(max_characters)[
+    def speller(self, config: BiLMConfig) -> Speller:
+        """Return what spells ids as a network of this shape reads them."""
+        encoder = config.token_encoder
+        assert isinstance(encoder, CharCnnConfig)
+        return partial(self.spell, encoder=CharEncoder(encoder.max_characters, encoder.spelling))
+
+    def spell(self, ids: npt.NDArray[np.int64], encoder: CharEncoder) -> npt.NDArray[np.int16]:
+        """Return the rows that `encoder` gives these words, (ids, max_characters)."""
+        rows: npt.NDArray[np.int16] = self._spell_vocab(encoder)[
             np.minimum(ids, len(self.vocab) - 1)
         ]
         (places,) = np.nonzero(ids >= len(self.vocab))
         shards = np.searchsorted(self._first_outside, ids[places], side="right") - 1
         for number in np.unique(shards):
             here = places[shards == number]
-            rows[here] = self._shards[number].spell(ids[here], max_characters)
+            rows[here] = encoder.encode(self._shards[number].words(ids[here]))
         return rows
 
-    def _spell_vocab(self, max_characters: int) -> npt.NDArray[np.int16]:
-        if max_characters not in self._vocab_rows:
-            encoder, words = CharEncoder(max_characters), self.vocab.words
-            rows = np.empty((len(words), max_characters), dtype=np.int16)
+    def _spell_vocab(self, encoder: CharEncoder) -> npt.NDArray[np.int16]:
+        if encoder not in self._vocab_rows:
+            words = self.vocab.words
+            rows = np.empty((len(words), encoder.max_characters), dtype=np.int16)
             for start in range(0, len(words), _WORDS_AT_ONCE):
                 some = words[start : start + _WORDS_AT_ONCE]
                 rows[start : start + len(some)] = encoder.encode(some)
-            self._vocab_rows[max_characters] = rows
-        return self._vocab_rows[max_characters]
+            self._vocab_rows[encoder] = rows
+        return self._vocab_rows[encoder]
 
     def _split(self, name: str) -> Split:
         found = dict(self.manifest[name])

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from elmore.model import CharCnnConfig
 from elmore.pretrain import numbering
 from elmore.pretrain.config import CorpusConfig
 from elmore.pretrain.counting import CommonWords, WordCounter
 from elmore.pretrain.prepare import Progress, check_inputs, common_words, vocabulary_of
 from elmore.pretrain.texts import STANDARD_INPUT, read_texts
-from elmore.pretrain.tokenizing import cut_pieces, draw_held_out, tokenize_pieces
+from elmore.pretrain.tokenizing import cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.text import Vocab
 
 _MAX_LINES = 2**19  # different ones that are remembered exactly: some 50 MB
@@ -62,6 +63,8 @@ class Survey:
     """How many of the commas have a space before them, as text has that is tokenized already."""
     n_glued: int
     """How many words of the training text are Latin letters and a punctuation mark."""
+    n_hangul: int
+    """How many words begin with a Hangul syllable."""
     n_single: int
     """How many of them are one Korean, Chinese or Japanese character."""
     words: CommonWords
@@ -214,7 +217,7 @@ def survey(
     config: CorpusConfig,
     work: Path,
     *,
-    max_characters: int,
+    spelled: CharCnnConfig,
     sample_tokens: int = _SAMPLE_TOKENS,
     n_processes: int = 1,
     progress: Progress = lambda stage, n_words: None,
@@ -225,9 +228,8 @@ def survey(
     lines, counter = _Lines(), WordCounter(work)
     training, held_out = _Sentences(Sample(sample_tokens)), _Sentences(Sample(sample_tokens))
     drawn = draw_held_out(lines.watch(read_texts(paths, config.text_field)), config.held_out)
-    for piece in tokenize_pieces(
-        cut_pieces(drawn), config.tokenizer, config.split_sentences, n_processes
-    ):
+    pieces = cut_pieces(lower_some(drawn, config.lowercase))
+    for piece in tokenize_pieces(pieces, config.reading, n_processes):
         training.add(piece.training)
         held_out.add(piece.held_out)
         counter.add(piece.counts)
@@ -236,7 +238,7 @@ def survey(
     seconds = time.perf_counter() - started
     vocab = vocabulary_of(words, config)
     n_shards = -(-training.n_words // numbering.SHARD_WORDS)
-    spelled = _spell(counter.totals(), vocab, max_characters - 2, n_shards)
+    words_seen = _look_at_words(counter.totals(), vocab, spelled, n_shards)
     n_words, n_sentences = (
         getattr(training, name) + getattr(held_out, name) for name in ("n_words", "n_sentences")
     )
@@ -252,13 +254,14 @@ def survey(
         n_in_long_sentences=training.n_in_long + held_out.n_in_long,
         n_commas=lines.n_commas,
         n_spaced_commas=lines.n_spaced_commas,
-        n_glued=spelled.n_glued,
-        n_single=spelled.n_single,
+        n_glued=words_seen.n_glued,
+        n_hangul=words_seen.n_hangul,
+        n_single=words_seen.n_single,
         words=words,
         vocab=vocab,
-        spelling=spelled.spelling,
+        spelling=words_seen.spelling,
         n_tokenized_bytes=training.n_bytes + held_out.n_bytes,
-        n_shard_bytes=8 * n_sentences + 4 * n_words + spelled.n_outside_bytes,
+        n_shard_bytes=8 * n_sentences + 4 * n_words + words_seen.n_outside_bytes,
         training_sample=training.sample.sentences,
         held_out_sample=held_out.sample.sentences,
         seconds=seconds,
@@ -266,32 +269,38 @@ def survey(
 
 
 @dataclass(frozen=True)
-class _Spelled:
+class _Words:
+    """What is seen of the words."""
+
     spelling: Spelling
     n_glued: int
+    n_hangul: int
     n_single: int
     n_outside_bytes: int
 
 
-def _spell(
-    totals: Iterable[tuple[str, int]], vocab: Vocab, max_bytes: int, n_shards: int
-) -> _Spelled:
+def _look_at_words(
+    totals: Iterable[tuple[str, int]], vocab: Vocab, encoder: CharCnnConfig, n_shards: int
+) -> _Words:
     """Look at how each word is spelled."""
-    n_distinct = n_words = n_split = n_glued = n_single = n_outside_bytes = 0
+    max_bytes, cuts_anywhere = encoder.max_characters - 2, encoder.spelling == "bilm-tf"
+    n_distinct = n_words = n_split = n_glued = n_hangul = n_single = n_outside_bytes = 0
     for word, count in totals:
         spelled = word.encode("utf-8", "ignore")
         if len(spelled) > max_bytes:
             n_distinct += 1
             n_words += count
-            n_split += spelled[max_bytes] & 0xC0 == 0x80  # it goes on with the character before
+            goes_on = spelled[max_bytes] & 0xC0 == 0x80  # with the character before
+            n_split += cuts_anywhere and goes_on
         is_latin = word[0] < _FIRST_EASTERN
         if word[0].isalpha():
             n_glued += count if is_latin and word[-1] in _PUNCTUATION else 0
+            n_hangul += count if "가" <= word[0] <= "힣" else 0
             n_single += count if not is_latin and len(word) == 1 else 0
         if word not in vocab:  # each shard spells its own
             n_outside_bytes += min(count, n_shards) * (8 + len(spelled))
     spelling = Spelling(max_bytes, n_distinct, n_words, n_split)
-    return _Spelled(spelling, n_glued, n_single, n_outside_bytes)
+    return _Words(spelling, n_glued, n_hangul, n_single, n_outside_bytes)
 
 
 def _size(path: Path) -> int | None:

@@ -16,7 +16,9 @@ from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
     UNKNOWN,
+    Normalization,
     Tokenizer,
+    normalize,
     split_sentences,
     tokenizer_by_name,
 )
@@ -65,9 +67,16 @@ def draw_held_out(lines: Iterable[str], share: float) -> Iterator[tuple[str, boo
         yield waiting, is_held_out or (share > 0 and number > 0 and not any_held_out)
 
 
-def _random(number: int) -> float:
-    """Return a number from 0 to 1 that is always the same for the same `number`."""
-    digest = blake2b(number.to_bytes(8, "little"), digest_size=8).digest()
+def lower_some(lines: Iterable[tuple[str, bool]], share: float) -> Iterator[tuple[str, bool]]:
+    """Lower the case of this share of the lines that are not held out."""
+    for number, (line, is_held_out) in enumerate(lines):
+        lower = not is_held_out and _random(number, b"lower case") < share
+        yield line.lower() if lower else line, is_held_out
+
+
+def _random(number: int, what: bytes = b"") -> float:
+    """Return a number from 0 to 1 that is always the same for the same `number` and `what`."""
+    digest = blake2b(number.to_bytes(8, "little"), digest_size=8, person=what).digest()
     return int.from_bytes(digest, "little") / 2**64
 
 
@@ -84,11 +93,31 @@ def cut_pieces(lines: Iterable[tuple[str, bool]]) -> Iterator[Piece]:
         yield piece
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How lines become sentences of words."""
+
+    tokenizer: str
+    normalization: Normalization | None
+    language: str | None
+    """That of the rules that split lines, or None."""
+
+    def sentences(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """Return the words of each sentence that has any."""
+        tokenizer = _tokenizer(self.tokenizer)
+        for raw in lines:
+            line = normalize(raw, self.normalization)
+            spans = split_sentences(line, self.language) if self.language else [(0, len(line))]
+            for start, end in spans:
+                if words := [token.text for token in tokenizer(line[start:end])]:
+                    yield words
+
+
 def tokenize_pieces(
-    pieces: Iterable[Piece], tokenizer: str, language: str | None, n_processes: int
+    pieces: Iterable[Piece], reading: Reading, n_processes: int
 ) -> Iterator[TokenizedPiece]:
-    """Tokenize the pieces; `language` is that of the rules that split lines, or None."""
-    tokenize = partial(_tokenize, tokenizer, language)
+    """Tokenize the pieces, in order."""
+    tokenize = partial(_tokenize, reading)
     if n_processes == 1:
         yield from map(tokenize, pieces)
         return
@@ -102,9 +131,9 @@ def tokenize_pieces(
             yield waiting.popleft().result()
 
 
-def _tokenize(tokenizer: str, language: str | None, piece: Piece) -> TokenizedPiece:
-    training = list(_sentences(piece.training, _tokenizer(tokenizer), language))
-    held_out = list(_sentences(piece.held_out, _tokenizer(tokenizer), language))
+def _tokenize(reading: Reading, piece: Piece) -> TokenizedPiece:
+    training = list(reading.sentences(piece.training))
+    held_out = list(reading.sentences(piece.held_out))
     counts: Counter[str] = Counter()
     for words in training:
         counts.update(words)
@@ -122,13 +151,6 @@ def _tokenize(tokenizer: str, language: str | None, piece: Piece) -> TokenizedPi
 @cache
 def _tokenizer(name: str) -> Tokenizer:
     return tokenizer_by_name(name)  # once in each process: its tables take a while
-
-
-def _sentences(lines: list[str], tokenizer: Tokenizer, language: str | None) -> Iterator[list[str]]:
-    for line in lines:
-        for start, end in [(0, len(line))] if language is None else split_sentences(line, language):
-            if words := [token.text for token in tokenizer(line[start:end])]:
-                yield words
 
 
 def _join(sentences: list[list[str]]) -> bytes:

@@ -6,16 +6,13 @@ from elmore.text.chars import (
     N_CHARACTERS,
     UNKNOWN,
     CharEncoder,
+    Spelling,
 )
 from elmore.text.lines import decode_lines
+from elmore.text.normalize import Normalization, normalize, normalizing
 from elmore.text.sentences import SentenceSpan, split_sentences
-from elmore.text.tokenizers import (
-    EnglishTokenizer,
-    Token,
-    Tokenizer,
-    WhitespaceTokenizer,
-    tokenizer_by_name,
-)
+from elmore.text.token import Token, Tokenizer
+from elmore.text.tokenizers import EnglishTokenizer, WhitespaceTokenizer, tokenizer_by_name
 from elmore.text.vocab import Vocab
 
 __all__ = [
@@ -25,12 +22,16 @@ __all__ = [
     "UNKNOWN",
     "CharEncoder",
     "EnglishTokenizer",
+    "Normalization",
     "SentenceSpan",
+    "Spelling",
     "Token",
     "Tokenizer",
     "Vocab",
     "WhitespaceTokenizer",
     "decode_lines",
+    "normalize",
+    "normalizing",
     "split_sentences",
     "tokenizer_by_name",
 ]

@@ -1,16 +1,23 @@
-"""Words in, rows of character ids out: the byte alphabet of every published ELMo.
+"""Words in, rows of character ids out: the byte alphabet of every published ELMo, and Hangul's.
 
 A word is its UTF-8 bytes between a begin mark and an end mark, padded to a fixed width. Ids here
 are the ones of inference: one more than in training, so that 0 is free for padding *tokens*.
+
+Spelled as jamo, a Hangul syllable is not its three bytes but its three letters (first consonant,
+vowel, last consonant or its lack), which have ids of their own after the bytes and marks. It is
+the same length, and syllables that share a letter share an id.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import ConfigError
+
+Spelling = Literal["bytes", "jamo", "bilm-tf"]
 
 BEGIN_SENTENCE = "<S>"
 END_SENTENCE = "</S>"
@@ -19,21 +26,35 @@ UNKNOWN = "<UNK>"
 _SHIFT = 1
 _BEGIN_SENTENCE_CHAR, _END_SENTENCE_CHAR = 256 + _SHIFT, 257 + _SHIFT
 _BEGIN_WORD, _END_WORD, _PADDING = 258 + _SHIFT, 259 + _SHIFT, 260 + _SHIFT
+_N_BYTES_AND_MARKS = 262  # 256 bytes, 5 marks, and the padding token's 0
 
-N_CHARACTERS = 262  # 256 bytes, 5 marks, and the padding token's 0
-_BYTE_IDS = np.arange(256, dtype=np.int64) + _SHIFT
+_FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
+_N_VOWELS, _N_LAST = 21, 28  # Unicode numbers syllables by (first, vowel, last)
+_FIRST = _N_BYTES_AND_MARKS
+_VOWEL = _FIRST + 19
+_LAST = _VOWEL + _N_VOWELS
+
+N_CHARACTERS: dict[Spelling, int] = {
+    "bytes": _N_BYTES_AND_MARKS,
+    "jamo": _LAST + _N_LAST,
+    "bilm-tf": _N_BYTES_AND_MARKS,
+}
+"""How many ids each spelling has."""
 
 
 @dataclass(frozen=True)
 class CharEncoder:
     """Spells words as rows of `max_characters` ids.
 
-    The words `<S>` and `</S>` are the sentence marks, in published models and so here. Bytes past
-    the limit are cut, which may fall inside a character. A lone surrogate has no bytes at all.
+    The words `<S>` and `</S>` are the sentence marks, in published models and so here. What does
+    not fit is cut: between two characters, but for published models, whose cut may fall inside
+    of one. A lone surrogate has no bytes at all.
     """
 
     max_characters: int = 50
     """Ids in a row, the two word marks included."""
+    spelling: Spelling = "bytes"
+    """bytes; jamo, with the letters of Hangul; or bilm-tf, bytes that are cut as published."""
 
     def __post_init__(self) -> None:
         if self.max_characters < 3:
@@ -52,10 +73,31 @@ class CharEncoder:
             row[len(ids) + 1] = _END_WORD
         return rows
 
-    def _spell(self, word: str) -> npt.NDArray[np.int64]:
+    def _spell(self, word: str) -> npt.NDArray[np.integer]:
         if word == BEGIN_SENTENCE:
             return np.array([_BEGIN_SENTENCE_CHAR])
         if word == END_SENTENCE:
             return np.array([_END_SENTENCE_CHAR])
-        spelled = word.encode("utf-8", "ignore")[: self.max_characters - 2]
-        return _BYTE_IDS[np.frombuffer(spelled, dtype=np.uint8)]
+        n_fit = self.max_characters - 2
+        spelled = word.encode("utf-8", "ignore")
+        if len(spelled) > n_fit:
+            spelled = spelled[:n_fit]
+            if self.spelling != "bilm-tf":
+                spelled = spelled.decode("utf-8", "ignore").encode("utf-8")
+        if self.spelling == "jamo":
+            return _jamo_ids(spelled.decode("utf-8"))
+        return np.frombuffer(spelled, dtype=np.uint8) + np.int64(_SHIFT)
+
+
+def _jamo_ids(word: str) -> npt.NDArray[np.int64]:
+    """Return the letters of Hangul syllables and the bytes of all else."""
+    ids: list[int] = []
+    for character in word:
+        syllable = ord(character) - _FIRST_SYLLABLE
+        if 0 <= syllable <= _LAST_SYLLABLE - _FIRST_SYLLABLE:
+            first_and_vowel, last = divmod(syllable, _N_LAST)
+            first, vowel = divmod(first_and_vowel, _N_VOWELS)
+            ids += (_FIRST + first, _VOWEL + vowel, _LAST + last)
+        else:
+            ids += (byte + _SHIFT for byte in character.encode("utf-8"))
+    return np.array(ids, dtype=np.int64)

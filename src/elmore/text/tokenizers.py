@@ -1,34 +1,12 @@
-"""Raw text in, tokens with their place in that text out.
-
-A tokenizer never loses the text: `text[token.start:token.end]` is where the token was read, so that
-vectors can be laid over the original page. `token.text` is what the model sees. The two differ only
-where a tokenizer drops characters inside a word (Moses drops ASCII control characters).
-"""
+"""Raw text in, tokens with their place in that text out: the tokenizers, by name."""
 
 import re
 from functools import cached_property
-from typing import NamedTuple, Protocol
 
 from elmore.errors import ConfigError
+from elmore.text.korean import KoreanEojeolTokenizer, KoreanSyllableTokenizer, KoreanTokenizer
 from elmore.text.moses import MosesWords
-
-
-class Token(NamedTuple):
-    """One word of a text and its character span in it."""
-
-    text: str
-    start: int
-    end: int
-
-
-class Tokenizer(Protocol):
-    """What every tokenizer does. `name` is what a model's config.json stores."""
-
-    name: str
-
-    def __call__(self, text: str) -> list[Token]:
-        """Return the tokens of `text`, in order."""
-        ...
+from elmore.text.token import Token, Tokenizer
 
 
 class WhitespaceTokenizer:
@@ -55,8 +33,12 @@ class EnglishTokenizer:
         return list(map(Token._make, self._words(text)))
 
 
-_TOKENIZERS: dict[str, type[WhitespaceTokenizer] | type[EnglishTokenizer]] = {
-    tokenizer.name: tokenizer for tokenizer in (WhitespaceTokenizer, EnglishTokenizer)
+_TOKENIZERS: dict[str, type[Tokenizer]] = {
+    "whitespace": WhitespaceTokenizer,
+    "english": EnglishTokenizer,
+    "korean": KoreanTokenizer,
+    "korean-eojeol": KoreanEojeolTokenizer,
+    "korean-syllables": KoreanSyllableTokenizer,
 }
 
 

@@ -1,0 +1,87 @@
+"""Korean in three ways, each with the places of its tokens; and text that is written in parts."""
+
+import re
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from elmore.errors import MissingExtraError
+from elmore.text import Token, normalizing, tokenizer_by_name
+
+NAMES = ["korean", "korean-eojeol", "korean-syllables"]
+TRICKY = "가힣사과를 먹었다.ㅋㅏ\u1100\u1161\u11a8\u0301e漢,1\n\t\0\x1c\x85\xa0\u3000\u200b\ufeff😀"
+ANY_TEXT = st.text(
+    st.characters() | st.characters(categories=["Cs"]) | st.sampled_from(TRICKY), max_size=40
+)
+SENTENCE = "사과를 먹었다. 그는 3.5kg을 샀다(2022년, Seoul에서)!"
+
+
+def words(name: str, text: str) -> str:
+    return " ".join(token.text for token in tokenizer_by_name(name)(text))
+
+
+def test_morphemes_keep_the_spelling_of_the_text() -> None:
+    pytest.importorskip("mecab", reason="morphemes need elmore[ko]")
+    expected = "사과 를 먹 었 다 . 그 는 3 . 5 kg 을 샀 다 ( 2022 년 , Seoul 에서 ) !"
+    assert words("korean", SENTENCE) == expected
+    assert words("korean", "사과했다") == "사과 했 다"
+
+
+def test_eojeol_stand_between_spaces_and_punctuation() -> None:
+    expected = "사과를 먹었다 . 그는 3.5 kg을 샀다 ( 2022년 , Seoul에서 ) !"
+    assert words("korean-eojeol", SENTENCE) == expected
+
+
+def test_syllables_part_hangul_only() -> None:
+    expected = "사 과 를 먹 었 다 . 그 는 3.5 kg 을 샀 다 ( 2022 년 , Seoul 에 서 ) !"
+    assert words("korean-syllables", SENTENCE) == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=200)
+@given(ANY_TEXT)
+@example("")
+@example(" \n")
+@example("\0")
+def test_no_character_is_lost_and_each_has_its_place(name: str, text: str) -> None:
+    if name == "korean":
+        pytest.importorskip("mecab", reason="morphemes need elmore[ko]")
+    end, kept = 0, ""
+    for token in tokenizer_by_name(name)(text):
+        assert end <= token.start < token.end <= len(text)
+        assert token.text == text[token.start : token.end]
+        assert not re.search(r"\s", token.text)
+        end, kept = token.end, kept + token.text
+    assert kept == re.sub(r"[\s\0]" if name == "korean" else r"\s", "", text)
+
+
+def test_morphemes_without_the_extra_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mecab", None)
+    with pytest.raises(MissingExtraError, match=r"tokenizer korean needs .*elmore\[ko\]"):
+        words("korean", SENTENCE)
+
+
+def test_text_in_parts_is_read_as_one_with_places_of_its_own() -> None:
+    parts = unicodedata.normalize("NFD", "큰 사과를 caf\xe9")
+    tokens = normalizing(tokenizer_by_name("korean-eojeol"), "NFC")(parts)
+    assert [token.text for token in tokens] == ["큰", "사과를", "caf\xe9"]
+    assert [parts[token.start : token.end] for token in tokens] == parts.split(" ")
+
+
+def test_a_tokenizer_that_normalizes_keeps_its_name() -> None:
+    assert normalizing(tokenizer_by_name("korean-eojeol"), "NFC").name == "korean-eojeol"
+
+
+@settings(deadline=None, max_examples=300)
+@given(ANY_TEXT)
+@example("\u1100\u1161\u11a8 \u1100\u1161")
+@example("a\u0315\u0300b")  # marks that change places
+@example("\u0344")  # a mark that becomes two
+def test_places_of_normalized_text_hold_what_was_normalized(text: str) -> None:
+    tokens: list[Token] = normalizing(tokenizer_by_name("whitespace"), "NFC")(text)
+    assert [token.text for token in tokens] == unicodedata.normalize("NFC", text).split()
+    for token in tokens:
+        assert unicodedata.normalize("NFC", text[token.start : token.end]) == token.text
