@@ -1,0 +1,80 @@
+"""How much grammar does each layer know? A linear probe for parts of speech (Table 6).
+
+    python -m paper.pos_probe --model en --data PATH/ud-english-ewt
+    python -m paper.pos_probe --model ko --data PATH/ud-korean-gsd
+
+A multinomial logistic regression learns the universal part of speech of a word from its frozen
+vector, on at most 6,000 training sentences of a Universal Dependencies treebank. Printed is its
+accuracy on all words of the development sentences, for each layer and the mean of the layers.
+"""
+
+import lzma
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from elmore import Elmo
+from elmore.errors import DataError
+from paper.report import Results, arguments_of, run
+from paper.words import Sentence, word_vectors
+
+MOST_TRAINING = 6_000  # sentences
+
+
+@dataclass(frozen=True)
+class TaggedSentence(Sentence):
+    """A sentence, its words, and their parts of speech."""
+
+    tags: list[str]
+
+
+def read_treebank(data: Path, split: str) -> list[TaggedSentence]:
+    """Read the words and tags of a split of a treebank."""
+    paths = sorted(data.glob(f"*-{split}.conllu*"))
+    if len(paths) != 1:
+        raise DataError(f"{data} has {len(paths)} files *-{split}.conllu; expected one")
+    opened = lzma.open if paths[0].suffix == ".xz" else open
+    sentences = []
+    with opened(paths[0], "rt", encoding="utf-8") as file:
+        for block in file.read().strip().split("\n\n"):
+            rows = [line.split("\t") for line in block.splitlines() if not line.startswith("#")]
+            text, spans, tags = "", [], []
+            for number, word, _, tag, *_, notes in rows:
+                if number.isdigit():  # and not 1-2, words written together
+                    spans.append((len(text), len(text) + len(word)))
+                    text += word + ("" if "SpaceAfter=No" in notes else " ")
+                    tags.append(tag)
+            sentences.append(TaggedSentence(text, spans, tags))
+    return sentences
+
+
+def probe(
+    training: npt.NDArray[np.float32], tags: list[str], test: npt.NDArray[np.float32]
+) -> npt.NDArray[np.str_]:
+    """Learn tags from vectors and return those of `test`."""
+    classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200, tol=1e-3))
+    found: npt.NDArray[np.str_] = classifier.fit(training, tags).predict(test)
+    return found
+
+
+def pos_probe(elmo: Elmo, data: Path) -> Results:
+    """Measure every layer."""
+    train, dev = read_treebank(data, "train")[:MOST_TRAINING], read_treebank(data, "dev")
+    known, asked = word_vectors(elmo, train), word_vectors(elmo, dev)
+    tags, gold = ([tag for s in sentences for tag in s.tags] for sentences in (train, dev))
+    columns = [*(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
+    accuracies = [
+        float((probe(a, tags, b) == np.array(gold)).mean())
+        for a, b in zip(known, asked, strict=True)
+    ]
+    return Results("accuracy of parts of speech, %", columns, {"dev": accuracies}, scale=100)
+
+
+if __name__ == "__main__":
+    arguments = arguments_of(__doc__)
+    run(lambda: pos_probe(Elmo.from_pretrained(arguments.model), arguments.data), arguments)

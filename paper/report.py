@@ -1,0 +1,59 @@
+"""What the commands share: their arguments, and a table on the terminal and as JSON."""
+
+import json
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from elmore.errors import ElmoreError
+
+
+@dataclass(frozen=True)
+class Results:
+    """A table of numbers."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Mapping[str, Sequence[float]]
+    scale: float = 1
+    """What the numbers are multiplied by where they are shown."""
+
+    def __str__(self) -> str:
+        widths = [max(7, len(column)) for column in self.columns]
+        first = max(map(len, self.rows))
+        lines = [
+            self.title,
+            " " * first
+            + "".join(
+                f"  {column:>{width}}" for column, width in zip(self.columns, widths, strict=True)
+            ),
+        ]
+        for name, numbers in self.rows.items():
+            cells = zip(numbers, widths, strict=True)
+            shown = "".join(f"  {n * self.scale:{width}.1f}" for n, width in cells)
+            lines.append(f"{name:{first}}{shown}")
+        return "\n".join(lines)
+
+
+def arguments_of(description: str | None) -> Namespace:
+    """Read the arguments that every command has."""
+    parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="en", help="a bundled name or a model folder")
+    parser.add_argument("--data", type=Path, required=True, help="the folder of the data set")
+    parser.add_argument("--json", type=Path, help="where to write the table as JSON")
+    return parser.parse_args()
+
+
+def run(measure: Callable[[], Results], arguments: Namespace) -> None:
+    """Measure, print, write; bad input is one sentence and exit code 2."""
+    try:
+        results = measure()
+    except (ElmoreError, OSError) as error:
+        print(f"paper: {error}", file=sys.stderr)
+        sys.exit(2)
+    print(results)
+    if arguments.json:
+        content = {"model": arguments.model, **asdict(results)}
+        arguments.json.write_text(json.dumps(content, indent=2) + "\n", "utf-8")

@@ -1,0 +1,116 @@
+"""Say whether a word means the same in two sentences (WiC, and KoBEST's WiC for Korean).
+
+    python -m paper.word_in_context --model ko --data PATH/kobest-wic
+    python -m paper.word_in_context --model en --data PATH/wic-en
+
+Two occurrences mean the same where the cosine of their vectors is above a threshold: the one that
+does best on the training pairs. Printed are the accuracies on the training pairs and on the
+development pairs, for each layer and the mean of the layers, beside that of the commoner answer.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from elmore import Elmo
+from elmore.errors import DataError
+from paper.report import Results, arguments_of, run
+from paper.words import Sentence, word_vectors
+
+Floats = npt.NDArray[np.float64]
+Answers = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of occurrences of one word."""
+
+    first: list[Sentence]
+    second: list[Sentence]
+    same: Answers
+    """Whether both mean the same."""
+
+
+def read_pairs(data: Path, split: str) -> Pairs:
+    """Read a split of either data set."""
+    if (data / f"{split}.tsv").exists():
+        return _read_kobest(data / f"{split}.tsv")
+    return _read_wic(data / split / f"{split}.data.txt", data / split / f"{split}.gold.txt")
+
+
+def _read_kobest(path: Path) -> Pairs:
+    lines = path.read_text("utf-8").splitlines()[1:]
+    rows = [line.split("\t") for line in lines if line.strip()]
+    first, second = ([_bracketed(row[column], path) for row in rows] for column in (2, 5))
+    answers = [row[8].strip().lower() for row in rows]  # written False, FALSE, " False"
+    if set(answers) != {"true", "false"}:
+        raise DataError(f"{path} has the answers {sorted(set(answers))}; expected true and false")
+    return Pairs(first, second, np.array([answer == "true" for answer in answers]))
+
+
+def _bracketed(text: str, path: Path) -> Sentence:
+    """Take the brackets off the word that stands in them."""
+    before, _, rest = text.partition("[")
+    word, closing, after = rest.partition("]")
+    if not closing:
+        raise DataError(f"{path} has the sentence {text!r}; expected a word in [brackets]")
+    return Sentence(before + word + after, [(len(before), len(before) + len(word))])
+
+
+def _read_wic(data: Path, gold: Path) -> Pairs:
+    rows = [line.split("\t") for line in data.read_text("utf-8").splitlines()]
+    places = [[int(place) for place in row[2].split("-")] for row in rows]
+    first, second = (
+        [_token(row[3 + k], place[k]) for row, place in zip(rows, places, strict=True)]
+        for k in (0, 1)
+    )
+    return Pairs(first, second, np.array([a == "T" for a in gold.read_text("utf-8").split()]))
+
+
+def _token(text: str, number: int) -> Sentence:
+    """Return a tokenized text and the place of one of its tokens."""
+    tokens = text.split(" ")
+    start = sum(len(token) + 1 for token in tokens[:number])
+    return Sentence(text, [(start, start + len(tokens[number]))])
+
+
+def cosines(elmo: Elmo, pairs: Pairs) -> Floats:
+    """Return the cosine of each pair on each layer and their mean, (layers + 1, pairs)."""
+    a, b = (word_vectors(elmo, side).astype(np.float64) for side in (pairs.first, pairs.second))
+    found: Floats = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
+    return found
+
+
+def best_threshold(values: Floats, same: Answers) -> float:
+    """Return the threshold above which "the same" is right most often."""
+    order = np.argsort(values)
+    # Right answers if the first k are "other" and the rest "the same".
+    right = np.concatenate([[0], np.cumsum(~same[order])]) + np.concatenate(
+        [np.cumsum(same[order][::-1])[::-1], [0]]
+    )
+    bounds = np.concatenate([[-np.inf], values[order], [np.inf]])
+    k = int(right.argmax())
+    return float((bounds[k] + bounds[k + 1]) / 2)
+
+
+def word_in_context(elmo: Elmo, data: Path) -> Results:
+    """Tune the thresholds on the training pairs, and measure on the others."""
+    train, dev = read_pairs(data, "train"), read_pairs(data, "dev")
+    found = {"train": cosines(elmo, train), "dev": cosines(elmo, dev)}
+    thresholds = [best_threshold(values, train.same) for values in found["train"]]
+    rows = {}
+    for split, pairs in (("train", train), ("dev", dev)):
+        share = pairs.same.mean()
+        rows[split] = [float(max(share, 1 - share))] + [
+            float(((values > threshold) == pairs.same).mean())
+            for values, threshold in zip(found[split], thresholds, strict=True)
+        ]
+    columns = ["commoner", *(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
+    return Results("accuracy of the same meaning or another, %", columns, rows, scale=100)
+
+
+if __name__ == "__main__":
+    arguments = arguments_of(__doc__)
+    run(lambda: word_in_context(Elmo.from_pretrained(arguments.model), arguments.data), arguments)

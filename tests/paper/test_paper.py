@@ -1,0 +1,171 @@
+"""The measurements of paper/ on data small enough to know the answer."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import Elmo
+from elmore.errors import DataError
+from paper.coarse_senses import coarse_senses, nearest_sense
+from paper.pos_probe import pos_probe, probe, read_treebank
+from paper.report import Results
+from paper.word_in_context import best_threshold, read_pairs, word_in_context
+from paper.words import Sentence, word_vectors
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write(path: Path, *lines: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture
+def senses(tmp_path: Path) -> Path:
+    """One word whose sense is told by the word before it."""
+    for split, n in (("train", 12), ("test", 6)):
+        rows = [("river", 1), ("money", 0)] * (n // 2)
+        folder = tmp_path / "coarse" / "bank"
+        write(folder / f"{split}.data.txt", *(f"1\t{before} bank" for before, _ in rows))
+        write(folder / f"{split}.gold.txt", *(str(sense) for _, sense in rows))
+    return tmp_path / "coarse"
+
+
+def test_the_nearest_example_has_the_sense(tiny_elmo: Elmo, senses: Path) -> None:
+    found = coarse_senses(tiny_elmo, senses)
+    assert found.columns == ["most frequent", "layer 0", "layer 1", "layer 2", "mean of layers"]
+    assert found.rows["bank"] == found.rows["mean"]
+    assert found.rows["bank"][0] == 0.5
+    assert list(found.rows["bank"][2:]) == [1.0, 1.0, 1.0]  # layer 0 cannot tell
+
+
+def test_nearest_is_by_angle() -> None:
+    training = np.array([[10, 0], [0, 1]], np.float32)
+    test = np.array([[1, 2], [0.1, 0]], np.float32)
+    assert nearest_sense(training, np.array([4, 7]), test).tolist() == [7, 4]
+
+
+def test_senses_that_do_not_fit_their_sentences(tiny_elmo: Elmo, senses: Path) -> None:
+    write(senses / "bank/test.gold.txt", "1")
+    with pytest.raises(DataError, match="6 test sentences and 1 senses"):
+        coarse_senses(tiny_elmo, senses)
+
+
+@pytest.mark.parametrize(
+    ("values", "same", "right"),
+    [
+        ([0.1, 0.2, 0.8, 0.9], [False, False, True, True], 4),
+        ([0.1, 0.2, 0.8, 0.9], [True, True, True, True], 4),
+        ([0.1, 0.2, 0.8, 0.9], [False, False, False, False], 4),
+        ([0.9, 0.1, 0.8, 0.2], [True, False, False, True], 3),
+    ],
+)
+def test_no_threshold_does_better(values: list[float], same: list[bool], right: int) -> None:
+    cosines, answers = np.array(values), np.array(same)
+    threshold = best_threshold(cosines, answers)
+    assert ((cosines > threshold) == answers).sum() == right
+    others = [((cosines > other) == answers).sum() for other in np.linspace(-0.05, 1.05, 111)]
+    assert right == max(others)
+
+
+def kobest_row(first: str, second: str, answer: str) -> str:
+    return "\t".join(["1", "사과", first, "1", "", second, "2", "", answer])
+
+
+def test_korean_pairs(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    rows = [
+        kobest_row("나는 [사과] 를 먹었다", "큰 [사과] 나무", "True"),
+        kobest_row("[사과] 를 했다", "나는 [사과] 를 먹었다", " FALSE"),
+    ]
+    for split in ("train", "dev"):
+        write(tmp_path / f"{split}.tsv", "ID", *rows)
+    pairs = read_pairs(tmp_path, "dev")
+    assert pairs.same.tolist() == [True, False]
+    assert pairs.first[0] == Sentence("나는 사과 를 먹었다", [(3, 5)])
+    found = word_in_context(tiny_elmo, tmp_path)
+    assert found.rows["dev"][0] == 0.5
+    assert found.rows["dev"] == found.rows["train"]
+    write(tmp_path / "dev.tsv", "ID", kobest_row("사과", "[사과]", "True"))
+    with pytest.raises(DataError, match="expected a word in \\[brackets\\]"):
+        read_pairs(tmp_path, "dev")
+
+
+def test_english_pairs(tmp_path: Path) -> None:
+    write(tmp_path / "dev/dev.data.txt", "board\tN\t2-1\tRoom and board .\tHe boards it .")
+    write(tmp_path / "dev/dev.gold.txt", "F")
+    pairs = read_pairs(tmp_path, "dev")
+    assert pairs.first == [Sentence("Room and board .", [(9, 14)])]
+    assert pairs.second == [Sentence("He boards it .", [(3, 9)])]
+    assert pairs.same.tolist() == [False]
+
+
+def test_a_word_is_the_mean_of_its_tokens(tiny_elmo: Elmo) -> None:
+    found = word_vectors(tiny_elmo, [Sentence("a bc d", [(0, 4), (5, 6)])])
+    (read,) = tiny_elmo.encode_tokens(["a bc d"], layers="all")
+    np.testing.assert_allclose(found[:3, 0], read.vectors[:, :2].mean(axis=1), atol=1e-6)
+    np.testing.assert_allclose(found[:3, 1], read.vectors[:, 2], atol=1e-6)
+    np.testing.assert_allclose(found[3], found[:3].mean(axis=0), atol=1e-6)
+    with pytest.raises(DataError, match="no token is at ' ' in 'a b'"):
+        word_vectors(tiny_elmo, [Sentence("a b", [(1, 2)])])
+
+
+TREEBANK = """# text = He runs, fast
+1\tHe\the\tPRON\t_\t_\t2\tnsubj\t_\t_
+2-3\truns,\t_\t_\t_\t_\t_\t_\t_\t_
+2\truns\trun\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No
+3\t,\t,\tPUNCT\t_\t_\t2\tpunct\t_\t_
+4\tfast\tfast\tADV\t_\t_\t2\tadvmod\t_\t_
+"""
+
+
+def test_a_treebank_gives_words_with_their_places(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    for split in ("train", "dev"):
+        write(tmp_path / f"xx-ud-{split}.conllu", TREEBANK, TREEBANK)
+    first, second = read_treebank(tmp_path, "dev")
+    assert first == second
+    assert [first.text[a:b] for a, b in first.spans] == ["He", "runs", ",", "fast"]
+    assert first.text == "He runs, fast "
+    assert first.tags == ["PRON", "VERB", "PUNCT", "ADV"]
+    # It has seen them all in training, but to this model "runs," is one token, two words.
+    assert pos_probe(tiny_elmo, tmp_path).rows["dev"] == [0.75] * 4
+    with pytest.raises(DataError, match=r"0 files \*-test.conllu"):
+        read_treebank(tmp_path, "test")
+
+
+def test_a_probe_learns_what_is_linear() -> None:
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(400, 5)).astype(np.float32)
+    tags = ["N" if v[0] > v[1] else "V" for v in vectors]
+    assert (probe(vectors[:300], tags[:300], vectors[300:]) == tags[300:]).mean() > 0.95
+
+
+def test_a_table_is_aligned() -> None:
+    shown = str(Results("share, %", ["one", "a long one"], {"x": [0.5, 1], "yy": [0, 0.25]}, 100))
+    assert shown.splitlines() == [
+        "share, %",
+        "        one  a long one",
+        "x      50.0       100.0",
+        "yy      0.0        25.0",
+    ]
+
+
+@pytest.mark.slow
+def test_as_a_command(tiny_model: Path, senses: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "paper.coarse_senses", "--model", str(tiny_model)]
+    json_out = ["--json", str(tmp_path / "out.json")]
+    done = subprocess.run(
+        [*command, "--data", str(senses), *json_out], cwd=ROOT, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert "mean of layers" in done.stdout
+    assert json.loads((tmp_path / "out.json").read_text())["rows"]["bank"][0] == 0.5
+    wrong = subprocess.run(
+        [*command, "--data", str(tmp_path / "none")], cwd=ROOT, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert wrong.returncode == 2
+    assert len(wrong.stderr.splitlines()) == 1
