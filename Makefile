@@ -2,23 +2,20 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-MODEL  ?=
 
 .PHONY: help setup dev demo test lint types unit bench wheel clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
-setup:          ## a virtual environment with the package and nothing else
+setup:          ## a virtual environment with the package and what the demo needs
 	@$(PYTHON) tools/bootstrap.py
 
 dev:            ## the same with every extra and the development tools
 	@$(PYTHON) tools/bootstrap.py --dev
 
-demo:           ## embed `bank` in two sentences with the model folder in MODEL=
-	@test -n "$(MODEL)" || { echo "no model is bundled yet; name a model folder: make demo MODEL=path/to/model" >&2; exit 2; }
-	@$(PYTHON) tools/bootstrap.py
-	@$(BIN)/python tools/demo.py "$(MODEL)"
+demo: setup     ## bank, play and 사과 in their sentences, with the bundled models
+	@$(BIN)/python tools/demo.py
 
 test: lint types unit  ## lint, type-check, run every test
 

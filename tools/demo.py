@@ -1,33 +1,112 @@
-"""Embed `bank` in two sentences and show how far apart it is on each layer."""
+"""The demo: one word in several sentences, read by the bundled models, as a story on the terminal.
 
+python tools/demo.py --out FOLDER
+"""
+
+import argparse
 import sys
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from elmore import Elmo
 from elmore.errors import ElmoreError
+from elmore.senses.occurrences import Occurrences, occurrences_of
+from elmore.senses.pictures import draw_heat_maps
 
-SENTENCES = ("I opened a bank account .", "We sat on the river bank .")
+STORIES = (
+    (
+        "en",
+        "bank",
+        "money, or the side of a river?",
+        (
+            "She opened an account at the bank in town .",
+            "The bank raised its interest rates again .",
+            "He borrowed money from the bank to buy a house .",
+            "The village lies on the left bank of the river .",
+            "They walked along the bank of the river Thames .",
+            "Trees grow on the southern bank of the lake .",
+        ),
+    ),
+    (
+        "en",
+        "play",
+        "a piece for the stage, or a sport?",
+        (
+            "Shakespeare wrote the play in 1599 .",
+            "The play was first performed at a theatre in London .",
+            "She wrote a play about the life of the king .",
+            "They play football for the national team .",
+            "He went on to play for the club until 1998 .",
+            "The two teams will play in the final .",
+        ),
+    ),
+    (
+        "ko",
+        "사과",
+        "an apple, or an apology?",
+        (
+            "나는 아침에 사과를 먹었다.",
+            "사과와 배는 가을에 나는 과일이다.",
+            "농부가 사과 나무를 심었다.",
+            "그는 국민에게 사과를 했다.",
+            "대통령은 이 사건에 대해 공식 사과를 발표했다.",
+            "회사는 피해자에게 사과하였다.",
+        ),
+    ),
+)
 
 
 def main() -> int:
-    """Print the table for the model folder on the command line."""
+    """Tell the three stories."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("build/demo"), help="for the pictures")
+    out = parser.parse_args().out
+    console = Console(highlight=False)
     try:
-        elmo = Elmo.from_pretrained(sys.argv[1])
+        for model, word, question, sentences in STORIES:
+            occurrences = occurrences_of(Elmo.from_pretrained(model), word, sentences)
+            picture = out / f"{model}-{word}.png"
+            draw_heat_maps(occurrences, picture)
+            _tell(console, occurrences, question, picture)
     except ElmoreError as error:
         print(f"demo: {error}", file=sys.stderr)
         return 2
-    deposit, river = elmo.encode_tokens(SENTENCES, layers="all")
-    for sentence, found in zip(SENTENCES, (deposit, river), strict=True):
-        print(f"{sentence:30} {len(found.tokens)} words, each {elmo.n_layers} layers of {elmo.dim}")
-    print("\nHow alike are the two vectors of `bank` (cosine)?")
-    for layer in range(elmo.n_layers):
-        a = deposit.vectors[layer, deposit.tokens.index("bank")]
-        b = river.vectors[layer, river.tokens.index("bank")]
-        cosine = float(a @ b / np.sqrt((a @ a) * (b @ b)))
-        knows = "the word alone" if layer == 0 else "the word in its sentence"
-        print(f"  layer {layer}: {cosine:.3f}  ({knows})")
     return 0
+
+
+def _tell(console: Console, occurrences: Occurrences, question: str, picture: Path) -> None:
+    top = len(occurrences.vectors) - 1
+    cosines = occurrences.cosines(top)
+    console.rule(f"[bold]{occurrences.word}[/]: {question}")
+    console.print("\nFor each sentence, the other one whose vector of the word is nearest:\n")
+    for number, other in enumerate(occurrences.nearest(top)):
+        start, end = occurrences.spans[number]
+        text = Text(f"  {number + 1}  {occurrences.sentences[number]}")
+        text.stylize("bold yellow", start + 5, end + 5)
+        console.print(text)
+        console.print(
+            f"     nearest: {other + 1}, cosine {cosines[number, other]:.2f}", style="dim"
+        )
+    console.print(f"\nAll cosines, on layer {top}: the word in its sentence.\n")
+    console.print(_table(cosines))
+    console.print("\nThe same with one vector for each spelling, as in word2vec and GloVe:\n")
+    console.print(_table(occurrences.cosines(0)))
+    console.print(f"\nEvery layer as a picture: {picture}\n")
+
+
+def _table(cosines: npt.NDArray[np.float64]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("  ")
+    for number in range(len(cosines)):
+        table.add_column(str(number + 1), justify="right")
+    for number, row in enumerate(cosines):
+        table.add_row(f"  {number + 1}", *(f"{cosine:.2f}" for cosine in row))
+    return table
 
 
 if __name__ == "__main__":

@@ -1,0 +1,51 @@
+"""Occurrences of a word: where they are, how alike, and drawn so that Hangul can be read."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import Elmo
+from elmore.errors import DataError
+from elmore.senses.occurrences import occurrences_of
+from elmore.senses.pictures import draw_heat_maps
+
+SENTENCES = ["the bank .", "a river bank", "bank bank", "은행 bank"]
+
+
+def test_each_occurrence_is_the_words_own_vector(tiny_elmo: Elmo) -> None:
+    found = occurrences_of(tiny_elmo, "bank", SENTENCES)
+    assert [s[a:b] for s, (a, b) in zip(found.sentences, found.spans, strict=True)] == ["bank"] * 4
+    assert found.vectors.shape == (3, 4, tiny_elmo.dim)
+    (second,) = tiny_elmo.encode_tokens([SENTENCES[1]], layers="all")
+    np.testing.assert_allclose(found.vectors[:, 1], second.vectors[:, 2], atol=2e-6)
+
+
+def test_cosines_and_the_nearest_other(tiny_elmo: Elmo) -> None:
+    found = occurrences_of(tiny_elmo, "bank", SENTENCES)
+    np.testing.assert_allclose(found.cosines(0), np.ones((4, 4)), atol=1e-6)
+    cosines = found.cosines(2)
+    np.testing.assert_allclose(np.diag(cosines), 1)
+    assert cosines.max() <= 1 + 1e-9
+    for number, other in enumerate(found.nearest(2)):
+        others = np.delete(cosines[number], number)
+        assert other != number
+        assert cosines[number, other] == others.max()
+
+
+def test_a_word_that_is_not_there(tiny_elmo: Elmo) -> None:
+    with pytest.raises(DataError, match="'bank' is no token of 'the banks', which has the, banks"):
+        occurrences_of(tiny_elmo, "bank", ["the banks"])
+
+
+@pytest.mark.parametrize("word", ["bank", "사과"])
+def test_a_picture_in_which_every_letter_has_a_shape(
+    tiny_elmo: Elmo, tmp_path: Path, word: str
+) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need elmore[pictures]")
+    found = occurrences_of(tiny_elmo, word, [f"{word} 를 먹 었 다", f"큰 {word}"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns of a glyph that no font has
+        draw_heat_maps(found, tmp_path / "new" / "map.png")
+    assert (tmp_path / "new" / "map.png").read_bytes().startswith(b"\x89PNG")
