@@ -17,69 +17,71 @@ import numpy.typing as npt
 from elmore import Elmo
 from elmore.errors import DataError
 from paper.report import Results, arguments_of, run
-from paper.words import Vectors, with_mean
+from paper.words import Vectors, read_rows, token_place, with_mean
 
 MOST_TRAINING, MOST_TEST = 400, 200  # sentences of a word
 SEED = 1  # of the sample
 
 
 @dataclass(frozen=True)
-class Occurrences:
+class Examples:
     """Sentences with one ambiguous word in each."""
 
     sentences: list[list[str]]
     places: list[int]
-    """Where the word stands."""
-    senses: npt.NDArray[np.int64]
+    """Which word of each it is."""
+    senses: npt.NDArray[np.str_]
 
-    def sample(self, most: int, rng: np.random.Generator) -> "Occurrences":
+    def sample(self, most: int, rng: np.random.Generator) -> "Examples":
         """Return at most so many of them, drawn at random."""
         chosen = np.sort(rng.permutation(len(self.places))[:most])
-        return Occurrences(
+        return Examples(
             [self.sentences[i] for i in chosen], [self.places[i] for i in chosen],
             self.senses[chosen],
         )  # fmt: skip
 
 
-def read_occurrences(folder: Path, split: str) -> Occurrences:
+def read_examples(folder: Path, split: str) -> Examples:
     """Read one split of one word."""
-    lines = (folder / f"{split}.data.txt").read_text("utf-8").splitlines()
-    senses = (folder / f"{split}.gold.txt").read_text("utf-8").split()
-    if len(lines) != len(senses):
-        raise DataError(f"{folder} has {len(lines)} {split} sentences and {len(senses)} senses")
-    rows = [line.split("\t") for line in lines]
-    return Occurrences(
-        [sentence.split() for _, sentence in rows], [int(place) for place, _ in rows],
-        np.array(senses, dtype=np.int64),
-    )  # fmt: skip
+    sentences, places = [], []
+    for where, (place, text) in read_rows(folder / f"{split}.data.txt", 2):
+        token_place(text, place, where)  # that there is one
+        sentences.append(text.split(" "))
+        places.append(int(place))
+    senses = [sense for _, (sense,) in read_rows(folder / f"{split}.gold.txt", 1)]
+    if len(sentences) != len(senses):
+        raise DataError(
+            f"{folder} has {len(sentences)} {split} sentences and {len(senses)} senses; "
+            "expected as many of either"
+        )
+    return Examples(sentences, places, np.array(senses))
 
 
-def occurrence_vectors(elmo: Elmo, occurrences: Occurrences) -> Vectors:
-    """Return the word's vector on each layer and their mean, (layers + 1, occurrences, D)."""
-    read = elmo.encode_tokens(occurrences.sentences, layers="all")
-    layers = np.stack(
-        [found.vectors[:, i] for found, i in zip(read, occurrences.places, strict=True)], axis=1
+def example_vectors(elmo: Elmo, examples: Examples) -> Vectors:
+    """Return the word's vector on each layer and their mean, (layers + 1, examples, D)."""
+    read = elmo.encode_tokens(examples.sentences, layers="all")
+    return with_mean(
+        np.stack([v.vectors[:, i] for v, i in zip(read, examples.places, strict=True)], axis=1)
     )
-    return with_mean(layers)
 
 
 def nearest_sense(
-    training: Vectors, senses: npt.NDArray[np.int64], test: Vectors
-) -> npt.NDArray[np.int64]:
+    training: Vectors, senses: npt.NDArray[np.str_], test: Vectors
+) -> npt.NDArray[np.str_]:
     """Return for each row of `test` the sense of the row of `training` with the highest cosine."""
     training, test = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (training, test))
-    nearest: npt.NDArray[np.int64] = senses[(test @ training.T).argmax(axis=1)]
+    nearest: npt.NDArray[np.str_] = senses[(test @ training.T).argmax(axis=1)]
     return nearest
 
 
 def word_accuracies(elmo: Elmo, folder: Path) -> list[float]:
     """Return the accuracy of the most frequent sense, of each layer and of their mean."""
     rng = np.random.default_rng(SEED)
-    training = read_occurrences(folder, "train").sample(MOST_TRAINING, rng)
-    test = read_occurrences(folder, "test").sample(MOST_TEST, rng)
+    training = read_examples(folder, "train").sample(MOST_TRAINING, rng)
+    test = read_examples(folder, "test").sample(MOST_TEST, rng)
     ((frequent, _),) = Counter(training.senses.tolist()).most_common(1)
     found = [float((test.senses == frequent).mean())]
-    pairs = zip(occurrence_vectors(elmo, training), occurrence_vectors(elmo, test), strict=True)
+    pairs = zip(example_vectors(elmo, training), example_vectors(elmo, test), strict=True)
     for known, asked in pairs:
         found.append(float((nearest_sense(known, training.senses, asked) == test.senses).mean()))
     return found

@@ -34,23 +34,38 @@ class TaggedSentence(Sentence):
 
 
 def read_treebank(data: Path, split: str) -> list[TaggedSentence]:
-    """Read the words and tags of a split of a treebank."""
+    """Read the words and tags of a split of a treebank (CoNLL-U)."""
     paths = sorted(data.glob(f"*-{split}.conllu*"))
     if len(paths) != 1:
         raise DataError(f"{data} has {len(paths)} files *-{split}.conllu; expected one")
-    opened = lzma.open if paths[0].suffix == ".xz" else open
-    sentences = []
-    with opened(paths[0], "rt", encoding="utf-8") as file:
-        for block in file.read().strip().split("\n\n"):
-            rows = [line.split("\t") for line in block.splitlines() if not line.startswith("#")]
-            text, spans, tags = "", [], []
-            for number, word, _, tag, *_, notes in rows:
-                if number.isdigit():  # and not 1-2, words written together
-                    spans.append((len(text), len(text) + len(word)))
-                    text += word + ("" if "SpaceAfter=No" in notes else " ")
-                    tags.append(tag)
-            sentences.append(TaggedSentence(text, spans, tags))
-    return sentences
+    try:
+        opened = lzma.open if paths[0].suffix == ".xz" else open
+        with opened(paths[0], "rt", encoding="utf-8") as file:
+            blocks = file.read().strip().split("\n\n")
+    except (lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
+        raise DataError(f"{paths[0]} cannot be read ({error}); copy it anew") from None
+    return [_read_sentence(block, paths[0]) for block in blocks]
+
+
+def _read_sentence(block: str, path: Path) -> TaggedSentence:
+    text, spans, tags = "", [], []
+    glued: dict[str, bool] = {}  # by a word's number, whether the next stands right after it
+    for line in block.split("\n"):
+        row = line.split("\t")
+        if line.startswith("#"):
+            continue
+        if len(row) != 10:
+            raise DataError(f"{path} has the line {line!r}; expected 10 columns")
+        number, word, tag, notes = row[0], row[1], row[3], row[9]
+        ends_glued = "SpaceAfter=No" in notes
+        if number.isdecimal():
+            spans.append((len(text), len(text) + len(word)))
+            text += word + ("" if glued.get(number, ends_glued) else " ")
+            tags.append(tag)
+        elif "-" in number:  # such as 2-3, for the two words of "didn't"
+            first, last = map(int, number.split("-"))
+            glued |= {str(n): True for n in range(first, last)} | {str(last): ends_glued}
+    return TaggedSentence(text, spans, tags)
 
 
 def probe(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from elmore.errors import ElmoreError
+from elmore.errors import DataError, ElmoreError
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,13 @@ def arguments_of(description: str | None) -> Namespace:
 def run(measure: Callable[[], Results], arguments: Namespace) -> None:
     """Measure, print, write; bad input is one sentence and exit code 2."""
     try:
+        if arguments.json and not arguments.json.parent.is_dir():
+            raise DataError(f"there is no folder {arguments.json.parent}; make it first")
         results = measure()
+        print(results)
+        if arguments.json:
+            content = {"model": arguments.model, **asdict(results)}
+            arguments.json.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
     except (ElmoreError, OSError) as error:
         print(f"paper: {error}", file=sys.stderr)
         sys.exit(2)
-    print(results)
-    if arguments.json:
-        content = {"model": arguments.model, **asdict(results)}
-        arguments.json.write_text(json.dumps(content, indent=2) + "\n", "utf-8")

@@ -9,6 +9,7 @@ development pairs, for each layer and the mean of the layers, beside that of the
 """
 
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from elmore import Elmo
 from elmore.errors import DataError
 from paper.report import Results, arguments_of, run
-from paper.words import Sentence, word_vectors
+from paper.words import Sentence, read_rows, token_place, word_vectors
 
 Floats = npt.NDArray[np.float64]
 Answers = npt.NDArray[np.bool_]
@@ -41,56 +42,58 @@ def read_pairs(data: Path, split: str) -> Pairs:
 
 
 def _read_kobest(path: Path) -> Pairs:
-    lines = path.read_text("utf-8").splitlines()[1:]
-    rows = [line.split("\t") for line in lines if line.strip()]
-    first, second = ([_bracketed(row[column], path) for row in rows] for column in (2, 5))
-    answers = [row[8].strip().lower() for row in rows]  # written False, FALSE, " False"
-    if set(answers) != {"true", "false"}:
-        raise DataError(f"{path} has the answers {sorted(set(answers))}; expected true and false")
-    return Pairs(first, second, np.array([answer == "true" for answer in answers]))
+    first, second, same = [], [], []
+    for where, row in islice(read_rows(path, 9), 1, None):
+        first.append(_bracketed(row[2], where))
+        second.append(_bracketed(row[5], where))
+        answer = row[8].strip().lower()  # written False, FALSE and " False"
+        if answer not in ("true", "false"):
+            raise DataError(f"{where} has the answer {row[8]!r}; expected true or false")
+        same.append(answer == "true")
+    return Pairs(first, second, np.array(same))
 
 
-def _bracketed(text: str, path: Path) -> Sentence:
+def _bracketed(text: str, where: str) -> Sentence:
     """Take the brackets off the word that stands in them."""
     before, _, rest = text.partition("[")
     word, closing, after = rest.partition("]")
     if not closing:
-        raise DataError(f"{path} has the sentence {text!r}; expected a word in [brackets]")
+        raise DataError(f"{where} has the sentence {text!r}; expected a word in [brackets]")
     return Sentence(before + word + after, [(len(before), len(before) + len(word))])
 
 
 def _read_wic(data: Path, gold: Path) -> Pairs:
-    rows = [line.split("\t") for line in data.read_text("utf-8").splitlines()]
-    places = [[int(place) for place in row[2].split("-")] for row in rows]
-    first, second = (
-        [_token(row[3 + k], place[k]) for row, place in zip(rows, places, strict=True)]
-        for k in (0, 1)
-    )
-    return Pairs(first, second, np.array([a == "T" for a in gold.read_text("utf-8").split()]))
-
-
-def _token(text: str, number: int) -> Sentence:
-    """Return a tokenized text and the place of one of its tokens."""
-    tokens = text.split(" ")
-    start = sum(len(token) + 1 for token in tokens[:number])
-    return Sentence(text, [(start, start + len(tokens[number]))])
+    first, second, same = [], [], []
+    for where, row in read_rows(data, 5):
+        numbers = row[2].partition("-")
+        first.append(Sentence(row[3], [token_place(row[3], numbers[0], where)]))
+        second.append(Sentence(row[4], [token_place(row[4], numbers[2], where)]))
+    for where, (answer,) in read_rows(gold, 1):
+        if answer not in ("T", "F"):
+            raise DataError(f"{where} has the answer {answer!r}; expected T or F")
+        same.append(answer == "T")
+    if len(first) != len(same):
+        raise DataError(f"{data} has {len(first)} pairs, {gold} {len(same)} answers")
+    return Pairs(first, second, np.array(same))
 
 
 def cosines(elmo: Elmo, pairs: Pairs) -> Floats:
     """Return the cosine of each pair on each layer and their mean, (layers + 1, pairs)."""
     a, b = (word_vectors(elmo, side).astype(np.float64) for side in (pairs.first, pairs.second))
-    found: Floats = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
-    return found
+    found = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
+    rounded: Floats = found.round(6)  # so that equal vectors have equal cosines
+    return rounded
 
 
 def best_threshold(values: Floats, same: Answers) -> float:
     """Return the threshold above which "the same" is right most often."""
     order = np.argsort(values)
-    # Right answers if the first k are "other" and the rest "the same".
+    # Right answers if the first k are "another" and the rest "the same".
     right = np.concatenate([[0], np.cumsum(~same[order])]) + np.concatenate(
         [np.cumsum(same[order][::-1])[::-1], [0]]
     )
     bounds = np.concatenate([[-np.inf], values[order], [np.inf]])
+    right[bounds[:-1] == bounds[1:]] = -1  # no threshold parts equal values
     k = int(right.argmax())
     return float((bounds[k] + bounds[k + 1]) / 2)
 

@@ -1,13 +1,15 @@
-"""Words as places in raw text in, the vectors of what stands there out."""
+"""Words as places in raw text in, the vectors of what stands there out; and tables of such text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from elmore import Elmo
 from elmore.errors import DataError
+from elmore.text import decode_lines
 
 Vectors = npt.NDArray[np.float32]
 
@@ -18,6 +20,26 @@ class Sentence:
 
     text: str
     spans: Sequence[tuple[int, int]]
+
+
+def read_rows(path: Path, n_columns: int) -> Iterator[tuple[str, list[str]]]:
+    """Read a table, a row a line with tabs between its columns; give each with where it stands."""
+    with path.open("rb") as file:
+        for number, line in enumerate(decode_lines(file, str(path)), start=1):
+            where = f"{path}, line {number},"
+            columns = line.split("\t")
+            if len(columns) != n_columns:
+                raise DataError(f"{where} has {len(columns)} columns; expected {n_columns}")
+            yield where, columns
+
+
+def token_place(text: str, number: str, where: str) -> tuple[int, int]:
+    """Return where a token stands in a text that has a space between any two."""
+    tokens = text.split(" ")
+    if not number.isdecimal() or int(number) >= len(tokens):
+        raise DataError(f"{where} names word {number!r}; expected one from 0 to {len(tokens) - 1}")
+    start = sum(len(token) + 1 for token in tokens[: int(number)])
+    return start, start + len(tokens[int(number)])
 
 
 def word_vectors(elmo: Elmo, sentences: Sequence[Sentence]) -> Vectors:

@@ -22,3 +22,7 @@ class MissingExtraError(ElmoreError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an extra: pip install 'elmore[{extra}]'")
+        self._given = (what, extra)
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), self._given  # so that it comes back from another process

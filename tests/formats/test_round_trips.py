@@ -109,7 +109,7 @@ def test_what_only_our_folder_holds(tmp_path: Path) -> None:
     a, b, c = (v.vectors for v in found.encode_tokens([whole, parts, [parts]]))
     np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(a, c)
-    with pytest.raises(ConfigError, match="spells Hangul as jamo, which bilm-tf cannot read"):
+    with pytest.raises(ConfigError, match="spells Hangul as jamo, which bilm-tf cannot; keep it"):
         write_bilm_tf(found.model, tmp_path / "theirs")
 
 

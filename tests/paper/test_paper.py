@@ -46,7 +46,7 @@ def test_the_nearest_example_has_the_sense(tiny_elmo: Elmo, senses: Path) -> Non
 def test_nearest_is_by_angle() -> None:
     training = np.array([[10, 0], [0, 1]], np.float32)
     test = np.array([[1, 2], [0.1, 0]], np.float32)
-    assert nearest_sense(training, np.array([4, 7]), test).tolist() == [7, 4]
+    assert nearest_sense(training, np.array(["a", "b"]), test).tolist() == ["b", "a"]
 
 
 def test_senses_that_do_not_fit_their_sentences(tiny_elmo: Elmo, senses: Path) -> None:
@@ -62,6 +62,8 @@ def test_senses_that_do_not_fit_their_sentences(tiny_elmo: Elmo, senses: Path) -
         ([0.1, 0.2, 0.8, 0.9], [True, True, True, True], 4),
         ([0.1, 0.2, 0.8, 0.9], [False, False, False, False], 4),
         ([0.9, 0.1, 0.8, 0.2], [True, False, False, True], 3),
+        ([0.5, 0.5, 0.5, 0.9], [False, True, True, True], 3),
+        ([1.0, 1.0, 1.0, 1.0], [False, True, False, False], 3),
     ],
 )
 def test_no_threshold_does_better(values: list[float], same: list[bool], right: int) -> None:
@@ -70,6 +72,9 @@ def test_no_threshold_does_better(values: list[float], same: list[bool], right: 
     assert ((cosines > threshold) == answers).sum() == right
     others = [((cosines > other) == answers).sum() for other in np.linspace(-0.05, 1.05, 111)]
     assert right == max(others)
+
+
+HEADER = "\t".join(["ID"] * 9)
 
 
 def kobest_row(first: str, second: str, answer: str) -> str:
@@ -82,14 +87,14 @@ def test_korean_pairs(tiny_elmo: Elmo, tmp_path: Path) -> None:
         kobest_row("[사과] 를 했다", "나는 [사과] 를 먹었다", " FALSE"),
     ]
     for split in ("train", "dev"):
-        write(tmp_path / f"{split}.tsv", "ID", *rows)
+        write(tmp_path / f"{split}.tsv", HEADER, *rows)
     pairs = read_pairs(tmp_path, "dev")
     assert pairs.same.tolist() == [True, False]
     assert pairs.first[0] == Sentence("나는 사과 를 먹었다", [(3, 5)])
     found = word_in_context(tiny_elmo, tmp_path)
     assert found.rows["dev"][0] == 0.5
     assert found.rows["dev"] == found.rows["train"]
-    write(tmp_path / "dev.tsv", "ID", kobest_row("사과", "[사과]", "True"))
+    write(tmp_path / "dev.tsv", HEADER, kobest_row("사과", "[사과]", "True"))
     with pytest.raises(DataError, match="expected a word in \\[brackets\\]"):
         read_pairs(tmp_path, "dev")
 
@@ -101,6 +106,12 @@ def test_english_pairs(tmp_path: Path) -> None:
     assert pairs.first == [Sentence("Room and board .", [(9, 14)])]
     assert pairs.second == [Sentence("He boards it .", [(3, 9)])]
     assert pairs.same.tolist() == [False]
+    write(tmp_path / "dev/dev.gold.txt", "F", "T")
+    with pytest.raises(DataError, match=r"1 pairs, .* 2 answers"):
+        read_pairs(tmp_path, "dev")
+    write(tmp_path / "dev/dev.gold.txt", "false")
+    with pytest.raises(DataError, match="'false'; expected T or F"):
+        read_pairs(tmp_path, "dev")
 
 
 def test_a_word_is_the_mean_of_its_tokens(tiny_elmo: Elmo) -> None:
@@ -113,27 +124,58 @@ def test_a_word_is_the_mean_of_its_tokens(tiny_elmo: Elmo) -> None:
         word_vectors(tiny_elmo, [Sentence("a b", [(1, 2)])])
 
 
-TREEBANK = """# text = He runs, fast
-1\tHe\the\tPRON\t_\t_\t2\tnsubj\t_\t_
-2-3\truns,\t_\t_\t_\t_\t_\t_\t_\t_
-2\truns\trun\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No
-3\t,\t,\tPUNCT\t_\t_\t2\tpunct\t_\t_
-4\tfast\tfast\tADV\t_\t_\t2\tadvmod\t_\t_
-"""
+def row(number: str, word: str, tag: str, notes: str = "_") -> str:
+    return "\t".join([number, word, "_", tag, *"_____", notes])
+
+
+TREEBANK = [
+    "# text = He didn't run, fast",
+    row("1", "He", "PRON"),
+    row("2-3", "didn't", "_"),
+    row("2", "did", "AUX"),
+    row("3", "n't", "PART"),
+    row("4", "run", "VERB", "SpaceAfter=No"),
+    row("5", ",", "PUNCT"),
+    row("5.1", "left", "VERB"),
+    row("6", "fast", "ADV"),
+    "",
+]
 
 
 def test_a_treebank_gives_words_with_their_places(tiny_elmo: Elmo, tmp_path: Path) -> None:
     for split in ("train", "dev"):
-        write(tmp_path / f"xx-ud-{split}.conllu", TREEBANK, TREEBANK)
+        write(tmp_path / f"xx-ud-{split}.conllu", *TREEBANK, *TREEBANK)
     first, second = read_treebank(tmp_path, "dev")
     assert first == second
-    assert [first.text[a:b] for a, b in first.spans] == ["He", "runs", ",", "fast"]
-    assert first.text == "He runs, fast "
-    assert first.tags == ["PRON", "VERB", "PUNCT", "ADV"]
-    # It has seen them all in training, but to this model "runs," is one token, two words.
-    assert pos_probe(tiny_elmo, tmp_path).rows["dev"] == [0.75] * 4
+    assert first.text == "He didn't run, fast "
+    assert [first.text[a:b] for a, b in first.spans] == ["He", "did", "n't", "run", ",", "fast"]
+    assert first.tags == ["PRON", "AUX", "PART", "VERB", "PUNCT", "ADV"]
+    # It has seen them all in training, but to this model "didn't" and "run," are one token each.
+    assert pos_probe(tiny_elmo, tmp_path).rows["dev"] == [pytest.approx(4 / 6)] * 4
     with pytest.raises(DataError, match=r"0 files \*-test.conllu"):
         read_treebank(tmp_path, "test")
+    write(tmp_path / "xx-ud-dev.conllu", "1\tHe")
+    with pytest.raises(DataError, match="expected 10 columns"):
+        read_treebank(tmp_path, "dev")
+    (tmp_path / "xx-ud-dev.conllu").rename(tmp_path / "xx-ud-dev.conllu.xz")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_treebank(tmp_path, "dev")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("river bank", "line 1, has 1 columns; expected 2"),
+        ("2\triver bank", "line 1, names word '2'; expected one from 0 to 1"),
+        ("x\triver bank", "line 1, names word 'x'"),
+    ],
+)
+def test_rows_that_are_not_as_they_should_be(
+    tiny_elmo: Elmo, senses: Path, line: str, message: str
+) -> None:
+    write(senses / "bank/train.data.txt", line)
+    with pytest.raises(DataError, match=message):
+        coarse_senses(tiny_elmo, senses)
 
 
 def test_a_probe_learns_what_is_linear() -> None:

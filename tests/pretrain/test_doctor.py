@@ -142,7 +142,7 @@ def test_a_sample_is_spread_and_bounded(lengths: list[int]) -> None:
 
 
 def test_how_many_words_cover_a_share(text: Path, tmp_path: Path) -> None:
-    found = survey([text], small().corpus, tmp_path, spelled=small().token_encoder)
+    found = survey([text], small().corpus, tmp_path, encoder=small().token_encoder)
     for share in (0.1, 0.5, 0.9, 1.0):
         n_words = found.words_to_cover(share)
         assert found.words.coverage(n_words) >= share - 1e-9

@@ -187,6 +187,12 @@ def test_the_held_out_text_of_a_corpus(tmp_path: Path, capsys: pytest.CaptureFix
     assert found["backward_perplexity"] == pytest.approx(expected.backward)
     assert found["unknown_rate"] == expected.unknown_rate
 
+    for flag in ("--tokenizer", "--split-sentences"):
+        arguments = [str(tmp_path / "model"), str(tmp_path / "corpus"), flag, "english"]
+        assert run_elmore(["perplexity", *arguments]) == 2
+        assert "is tokenized and split already" in capsys.readouterr().err
+    assert run_elmore(["perplexity", str(tmp_path / "model"), str(tmp_path)]) == 2
+    assert "is a folder; name the files in it" in capsys.readouterr().err
     prepare([tmp_path / "text.txt"], tmp_path / "other", config)
     assert run_elmore(["perplexity", str(tmp_path / "model"), str(tmp_path / "other")]) == 2
     assert "was prepared with another vocabulary" in capsys.readouterr().err

@@ -35,8 +35,12 @@ def test_cosines_and_the_nearest_other(tiny_elmo: Elmo) -> None:
 
 
 def test_a_word_that_is_not_there(tiny_elmo: Elmo) -> None:
-    with pytest.raises(DataError, match="'bank' is no token of 'the banks', which has the, banks"):
+    with pytest.raises(DataError, match="no token of 'the banks'; name one of the, banks"):
         occurrences_of(tiny_elmo, "bank", ["the banks"])
+    with pytest.raises(DataError, match="there is no sentence"):
+        occurrences_of(tiny_elmo, "bank", [])
+    with pytest.raises(DataError, match="'bank' occurs once"):
+        occurrences_of(tiny_elmo, "bank", ["the bank"]).nearest(2)
 
 
 @pytest.mark.parametrize("word", ["bank", "사과"])
@@ -44,7 +48,7 @@ def test_a_picture_in_which_every_letter_has_a_shape(
     tiny_elmo: Elmo, tmp_path: Path, word: str
 ) -> None:
     pytest.importorskip("matplotlib", reason="pictures need elmore[pictures]")
-    found = occurrences_of(tiny_elmo, word, [f"{word} 를 먹 었 다", f"큰 {word}"])
+    found = occurrences_of(tiny_elmo, word, [f"{word} 를 먹 었 다 $5", f"큰 {word} $_6"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # matplotlib warns of a glyph that no font has
         draw_heat_maps(found, tmp_path / "new" / "map.png")

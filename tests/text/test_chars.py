@@ -66,6 +66,11 @@ def test_a_row_too_short_for_a_letter_is_refused(max_characters: int) -> None:
         CharEncoder(max_characters)
 
 
+def test_an_unknown_spelling_is_refused() -> None:
+    with pytest.raises(ConfigError, match="spelling is 'sound'; expected one of bytes, jamo"):
+        CharEncoder(50, "sound")
+
+
 @settings(deadline=None, max_examples=200)
 @given(ANY_WORD, st.sampled_from([3, 4, 5, 10, 50]))
 def test_our_own_models_cut_between_characters(word: str, max_characters: int) -> None:
@@ -88,7 +93,7 @@ def test_jamo_are_those_of_unicode(word: str) -> None:
             letters = unicodedata.normalize("NFD", character)
             ids += [jamo[letter] for letter in letters.ljust(3, "\u11a7")]
         else:
-            ids += [1 + byte for byte in character.encode("utf-8")]
+            ids += [1 + byte for byte in character.encode("utf-8", "ignore")]
     if word not in ("<S>", "</S>"):
         width = len(ids) + 2
         assert spelled(word, max(3, width), "jamo")[:width] == [BEGIN, *ids, END]

@@ -1,5 +1,6 @@
 """Korean in three ways, each with the places of its tokens; and text that is written in parts."""
 
+import pickle
 import re
 import sys
 import unicodedata
@@ -64,6 +65,11 @@ def test_morphemes_without_the_extra_say_what_to_install(monkeypatch: pytest.Mon
         words("korean", SENTENCE)
 
 
+def test_what_is_missing_can_be_told_by_another_process() -> None:
+    error = MissingExtraError("the tokenizer korean", "ko")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
 def test_text_in_parts_is_read_as_one_with_places_of_its_own() -> None:
     parts = unicodedata.normalize("NFD", "큰 사과를 caf\xe9")
     tokens = normalizing(tokenizer_by_name("korean-eojeol"), "NFC")(parts)
@@ -79,6 +85,7 @@ def test_a_tokenizer_that_normalizes_keeps_its_name() -> None:
 @given(ANY_TEXT)
 @example("\u1100\u1161\u11a8 \u1100\u1161")
 @example("a\u0315\u0300b")  # marks that change places
+@example("a\u0f73\u0301")  # a letter that becomes two marks
 @example("\u0344")  # a mark that becomes two
 def test_places_of_normalized_text_hold_what_was_normalized(text: str) -> None:
     tokens: list[Token] = normalizing(tokenizer_by_name("whitespace"), "NFC")(text)

@@ -31,7 +31,8 @@ def convert(
     out
         The folder to make.
     to
-        elmore (config.json, model.safetensors) or bilm-tf (options.json, HDF5).
+        elmore (config.json, model.safetensors) or bilm-tf (options.json, HDF5), which does not
+        store the tokenizer, the normalization and where a long word is cut.
     softmax
         The HDF5 of the softmax, beside an options.json.
     vocab

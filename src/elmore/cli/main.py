@@ -18,6 +18,7 @@ app = App(
 )
 for verb, summary in {
     "embed": "Give one vector per word of texts, files or standard input.",
+    "models": "List the models that come with the package.",
     "info": "Say what a model is.",
     "doctor": "Look at text before training: what it holds, what it will cost.",
     "pretrain": "Train a biLM on your own text.",

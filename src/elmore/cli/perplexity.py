@@ -2,14 +2,13 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from elmore.cli.terminal import print_facts, progress_bar
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 
 
 def perplexity(
@@ -47,30 +46,25 @@ def perplexity(
     """
     from elmore.formats import read_pretrained
     from elmore.pretrain.perplexity import NOTHING, score_held_out, score_texts
-    from elmore.pretrain.shards import Corpus
+    from elmore.pretrain.shards import MANIFEST, Corpus
     from elmore.pretrain.texts import check_texts, read_texts
-    from elmore.text import normalizing, tokenizer_by_name
-    from elmore.text import split_sentences as split
+    from elmore.pretrain.tokenizing import Reading
 
-    is_corpus = len(texts) == 1 and texts[0].is_dir()
+    is_corpus = len(texts) == 1 and (texts[0] / MANIFEST).exists()
     if not is_corpus:
         check_texts(texts)
+    elif tokenizer or split_sentences:
+        raise ConfigError(
+            f"{texts[0]} is prepared text, which is tokenized and split already; "
+            "leave --tokenizer and --split-sentences out"
+        )
     found = read_pretrained(model, vocab)
     if is_corpus:
         scores = score_held_out(found, Corpus.open(texts[0]))
     else:
-        tokens_of = normalizing(
-            tokenizer_by_name(tokenizer or found.tokenizer), found.normalization
-        )
+        reading = Reading(tokenizer or found.tokenizer, found.normalization, split_sentences)
+        scores = score_texts(found, reading.sentences(read_texts(texts, text_field)))
 
-        def sentences() -> Iterator[list[str]]:
-            for text in read_texts(texts, text_field):
-                spans = split(text, split_sentences) if split_sentences else [(0, len(text))]
-                for start, end in spans:
-                    if words := [token.text for token in tokens_of(text[start:end])]:
-                        yield words
-
-        scores = score_texts(found, sentences())
     total = NOTHING
     with progress_bar(shown=True) as bar:
         task = bar.add_task("scoring", total=None, tokens=0)

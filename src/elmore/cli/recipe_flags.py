@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter, Token
 from docstring_parser import parse_from_object
@@ -29,6 +29,8 @@ def _field(field: Any, table: str, doc: str) -> tuple[str, Any, Any]:
     kind: Any = field.type
     if field.name == "filters":
         options["converter"], kind = _filters, str
+    elif field.name == "normalization":
+        kind = Literal["NFC", "none"]
     elif kind is int:
         options["converter"] = arguments.whole_number
     elif kind == float | None:

@@ -21,7 +21,7 @@ from elmore.embed.pooling import Layers, check_layers
 from elmore.embed.results import DType, TokenVectors
 from elmore.embed.spool import Block, BlockSpool
 from elmore.embed.writers import check_out, open_writer
-from elmore.text import split_sentences
+from elmore.text import normalize, split_sentences
 
 _MAX_BLOCK_TOKENS = 2**16  # what a kill may cost, however small the vectors
 _BLOCKS_AHEAD = 2
@@ -113,7 +113,8 @@ def _blocks(
     n_tokens = 0
     for line in lines:
         block.lines.append(line)
-        for text in _texts(line, options.split_sentences):
+        normalized = normalize(line, elmo.model.normalization)
+        for text in _texts(normalized, options.split_sentences):
             block.texts.append(tuple(token.text for token in elmo.tokenizer(text)))
             n_tokens += len(block.texts[-1])
         if n_tokens >= max_tokens or len(block.lines) >= max_tokens:

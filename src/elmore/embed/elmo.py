@@ -31,6 +31,7 @@ from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
     Tokenizer,
+    normalize,
     normalizing,
     tokenizer_by_name,
 )
@@ -159,6 +160,7 @@ class Elmo:
             "model": self.model.fingerprint(),
             "known words": self.cache.fingerprint(),
             "tokenizer": self.tokenizer.name,
+            "normalization": str(self.model.normalization),
             "mix": f"{mix}, norm {self.mix.norm}",
             "engine": f"{'fast' if self.reader.is_fast else 'textbook'} on {self.reader.device}",
             "precision": f"{self.reader.precision}, in hardware: {has_bfloat16()}",
@@ -264,6 +266,7 @@ class Elmo:
 
     def word_vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the context-free vectors of words, (words, D / 2): half of layer 0."""
+        words = [normalize(word, self.model.normalization) for word in words]
         distinct = {word: row for row, word in enumerate(dict.fromkeys(words))}
         vectors = self.reader.token_vectors(list(distinct))
         return vectors[[distinct[word] for word in words]].numpy(force=True)

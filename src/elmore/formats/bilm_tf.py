@@ -81,7 +81,9 @@ def _write_options(model: Pretrained) -> dict[str, Any]:
     encoder = config.token_encoder
     if isinstance(encoder, CharCnnConfig):
         if encoder.spelling == "jamo":
-            raise ConfigError("the model spells Hangul as jamo, which bilm-tf cannot read")
+            raise ConfigError(
+                "the model spells Hangul as jamo, which bilm-tf cannot; keep it as a folder of ours"
+            )
         options["char_cnn"] = {
             "activation": encoder.activation,
             "embedding": {"dim": encoder.char_dim},

@@ -140,7 +140,8 @@ def _lines(recipe: Recipe, text: Survey) -> Iterator[str]:
             "mark, so the text seems not to be tokenized: --tokenizer english would part them."
         )
     is_korean = text.n_hangul > 0.3 * text.n_training_words
-    if is_korean and not corpus.tokenizer.startswith("korean"):
+    is_tokenized = 100 < 2 * text.n_commas < 4 * text.n_spaced_commas
+    if is_korean and not is_tokenized and not corpus.tokenizer.startswith("korean"):
         yield (
             f"{100 * text.n_hangul / text.n_training_words:.0f} % of the words are Korean: "
             "--tokenizer korean parts stems, particles and endings (it needs elmore[ko]), so that "
@@ -152,7 +153,7 @@ def _lines(recipe: Recipe, text: Survey) -> Iterator[str]:
             "Japanese character: the tokenizer english parts them all. --tokenizer "
             "whitespace keeps what stands between spaces whole."
         )
-    if corpus.tokenizer != "whitespace" and 100 < 2 * text.n_commas < 4 * text.n_spaced_commas:
+    if corpus.tokenizer != "whitespace" and is_tokenized:
         yield (
             "Most commas have a space before them, so the text seems to be tokenized already: "
             "--tokenizer whitespace leaves it as it is."

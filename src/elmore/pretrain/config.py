@@ -91,7 +91,7 @@ class TrainingConfig:
     optimizer: Optimizer = "adagrad"
     """adagrad as published, or adamw."""
     learning_rate: float = 0.2
-    """The size of an update; 0.2 suits adagrad, 0.001 to 0.003 adamw."""
+    """The size of an update; 0.2 suits adagrad, 0.001 to 0.01 adamw."""
     warmup_steps: int = 0
     """Updates over which the learning rate rises from zero."""
     decay: Decay = "none"

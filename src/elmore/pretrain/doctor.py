@@ -115,7 +115,7 @@ def examine(
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         found = survey(
-            paths, recipe.corpus, folder, spelled=recipe.token_encoder,
+            paths, recipe.corpus, folder, encoder=recipe.token_encoder,
             sample_tokens=max(_MIN_SAMPLE_TOKENS, 2 * n_batch), n_processes=n_processes,
             progress=progress,
         )  # fmt: skip

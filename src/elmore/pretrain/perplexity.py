@@ -22,7 +22,7 @@ from elmore.formats import Pretrained
 from elmore.model import BiLM, FastEngine, Sentences
 from elmore.model.batching import token_budget_batches
 from elmore.pretrain.shards import Corpus, Split
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder, Vocab
 
 Ids = npt.NDArray[np.int64]
 
@@ -189,7 +189,8 @@ def _sentences(split: Split, max_words: int) -> Iterator[Ids]:
 
 def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
     """Score the held-out sentences of a prepared corpus with a model of its vocabulary."""
-    if model.vocab is None or model.vocab.words != corpus.vocab.words:
+    vocab, _ = _words_and_spelling(model)
+    if vocab.words != corpus.vocab.words:
         raise ConfigError(
             f"{corpus.folder} was prepared with another vocabulary than the model's; "
             "give the corpus of the run that made the model, or the text itself"
@@ -200,16 +201,21 @@ def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
     yield from scorer.score(_sentences(corpus.held_out, corpus.held_out.n_words))
 
 
-def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[Score]:
-    """Score tokenized texts with a loaded model."""
-    vocab = model.vocab
+def _words_and_spelling(model: Pretrained) -> tuple[Vocab, CharEncoder]:
+    """Return the words of the softmax and what spells words, which a model must have."""
     if model.bilm.softmax is None:
         raise _no_softmax()
-    if vocab is None:
+    if model.vocab is None:
         raise FormatError("the model has no vocabulary, so it cannot tell which row is which word")
     encoder = model.encoder
     if not isinstance(encoder, CharEncoder):
         raise DataError("perplexity needs a model that spells words in characters")
+    return model.vocab, encoder
+
+
+def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[Score]:
+    """Score tokenized texts with a loaded model."""
+    vocab, encoder = _words_and_spelling(model)
     outside: list[str] = []
     places: dict[str, int] = {}
 

@@ -103,7 +103,7 @@ def check_inputs(paths: Sequence[Path], config: CorpusConfig, n_processes: int) 
     """Refuse what cannot be prepared, before anything is read."""
     if n_processes < 1:
         raise ConfigError(f"n_processes is {n_processes}; expected at least 1")
-    tokenizer_by_name(config.tokenizer)
+    tokenizer_by_name(config.tokenizer)("")  # which finds an extra that is missing
     check_texts(paths)
 
 

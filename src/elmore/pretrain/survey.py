@@ -64,9 +64,9 @@ class Survey:
     n_glued: int
     """How many words of the training text are Latin letters and a punctuation mark."""
     n_hangul: int
-    """How many words begin with a Hangul syllable."""
+    """How many words of it begin with a Hangul syllable."""
     n_single: int
-    """How many of them are one Korean, Chinese or Japanese character."""
+    """How many words of it are one Korean, Chinese or Japanese character."""
     words: CommonWords
     """Those of the training text."""
     vocab: Vocab
@@ -217,7 +217,7 @@ def survey(
     config: CorpusConfig,
     work: Path,
     *,
-    spelled: CharCnnConfig,
+    encoder: CharCnnConfig,
     sample_tokens: int = _SAMPLE_TOKENS,
     n_processes: int = 1,
     progress: Progress = lambda stage, n_words: None,
@@ -238,7 +238,7 @@ def survey(
     seconds = time.perf_counter() - started
     vocab = vocabulary_of(words, config)
     n_shards = -(-training.n_words // numbering.SHARD_WORDS)
-    words_seen = _look_at_words(counter.totals(), vocab, spelled, n_shards)
+    words_seen = _look_at_words(counter.totals(), vocab, encoder, n_shards)
     n_words, n_sentences = (
         getattr(training, name) + getattr(held_out, name) for name in ("n_words", "n_sentences")
     )

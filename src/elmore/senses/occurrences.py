@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
+from elmore.text import normalize
 
 Vectors = npt.NDArray[np.float32]
 
@@ -32,6 +33,8 @@ class Occurrences:
 
     def nearest(self, layer: int) -> npt.NDArray[np.int64]:
         """Return for each occurrence which other one is most like it, (sentences,)."""
+        if len(self.sentences) < 2:
+            raise DataError(f"{self.word!r} occurs once; the nearest other needs two sentences")
         cosines = self.cosines(layer)
         np.fill_diagonal(cosines, -np.inf)
         nearest: npt.NDArray[np.int64] = cosines.argmax(axis=1)
@@ -40,11 +43,14 @@ class Occurrences:
 
 def occurrences_of(elmo: Elmo, word: str, sentences: Sequence[str]) -> Occurrences:
     """Find the first occurrence of `word` as a token of each sentence, and read them all."""
+    if not sentences:
+        raise DataError("there is no sentence to find the word in; give at least one")
+    word = normalize(word, elmo.model.normalization)
     spans, vectors = [], []
     for sentence, found in zip(sentences, elmo.encode_tokens(sentences, layers="all"), strict=True):
         if word not in found.tokens:
             raise DataError(
-                f"{word!r} is no token of {sentence!r}, which has {', '.join(found.tokens)}"
+                f"{word!r} is no token of {sentence!r}; name one of {', '.join(found.tokens)}"
             )
         place = found.tokens.index(word)
         assert found.spans is not None

@@ -39,7 +39,9 @@ def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
                         fontsize=8, color="black" if cosine > 0.6 else "white",
                     )  # fmt: skip
         figure.colorbar(image, ax=axes, label="cosine", shrink=0.8)
-        figure.suptitle(f"How alike are the occurrences of “{occurrences.word}”?", fontsize=12)
+        figure.suptitle(
+            f"How alike are the occurrences of “{_plain(occurrences.word)}”?", fontsize=12
+        )
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)
         plt.close(figure)
@@ -83,4 +85,9 @@ def _shorten(sentence: str, span: tuple[int, int]) -> str:
         before = "…" + before.partition(" ")[2]
     if end + _CONTEXT < len(sentence):
         after = after.rpartition(" ")[0] + " …"
-    return f"{before}{sentence[start:end]}{after}"
+    return _plain(f"{before}{sentence[start:end]}{after}")
+
+
+def _plain(text: str) -> str:
+    """Return a text in which matplotlib finds no formula."""
+    return text.replace("$", r"\$")

@@ -10,7 +10,7 @@ the same length, and syllables that share a letter share an id.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,10 @@ class CharEncoder:
             raise ConfigError(
                 f"max_characters is {self.max_characters}; a word needs at least 3: "
                 "its begin mark, one byte and its end mark"
+            )
+        if self.spelling not in get_args(Spelling):
+            raise ConfigError(
+                f"spelling is {self.spelling!r}; expected one of {', '.join(get_args(Spelling))}"
             )
 
     def encode(self, words: Sequence[str]) -> npt.NDArray[np.int64]:

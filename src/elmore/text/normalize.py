@@ -55,7 +55,7 @@ def _parts(text: str, form: Normalization) -> list[tuple[str, str]]:
         raw, normalized = parts[-1]
         alone = unicodedata.normalize(form, character)
         together = unicodedata.normalize(form, raw + character)
-        if together == normalized + alone and not unicodedata.combining(character):
+        if together == normalized + alone and not unicodedata.combining(alone[0]):
             parts.append((character, alone))
         else:
             parts[-1] = (raw + character, together)

@@ -1,0 +1,125 @@
+"""Which shape learns most in a fixed time? Trains variants of a recipe by the clock, one by one.
+
+    python benchmarks/shapes.py --corpus RUN/corpus --minutes 11 \\
+        "" "cell_dim=1024 n_samples=8192" "filters=((1,32),(2,32),(3,64))" --out build/shapes
+
+Each variant names the fields in which it differs from the recipe; "" is the recipe itself. The
+learning rate falls by the clock too, so that each run ends with its schedule. A line of JSON for
+each: tokens/s, tokens read, and perplexity by the full softmax on the first held-out words. Its
+model is in --out, for other measurements. Unlike training itself this depends on the machine: run
+variants on a quiet one, or two at a time, each with one thread on a core of its own.
+"""
+
+import argparse
+import ast
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from elmore.formats import Pretrained, write_native
+from elmore.pretrain import loop
+from elmore.pretrain.config import Recipe, TrainingConfig
+from elmore.pretrain.optimizers import learning_rate
+from elmore.pretrain.processes import Processes
+from elmore.pretrain.recipes import read_recipe
+from elmore.pretrain.run import new_bilm
+from elmore.pretrain.shards import Corpus
+
+NEVER = 10**9
+
+
+class Clock:
+    """How much of the time is gone."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.started = time.perf_counter()
+
+    @property
+    def share(self) -> float:
+        return (time.perf_counter() - self.started) / self.seconds
+
+    def learning_rate(self, config: TrainingConfig, update: int, n_updates: int) -> float:
+        """Return the schedule's value for as many updates as the time seems to allow."""
+        return learning_rate(config, update, max(update + 1, round(update / self.share)))
+
+
+class TimedTrainer(loop.Trainer):
+    """Trains until the time is gone."""
+
+    clock: Clock
+
+    @property
+    def is_done(self) -> bool:
+        return self.clock.share >= 1
+
+
+def measure(corpus: Corpus, recipe: Recipe, seconds: float, folder: Path) -> dict[str, Any]:
+    training = replace(recipe.training, evaluate_every=NEVER, checkpoint_every=NEVER)
+    bilm = new_bilm(recipe, corpus.vocab, None)
+    folder.mkdir(parents=True, exist_ok=True)
+    trainer = TimedTrainer(bilm, corpus, training, folder, Processes())
+    trainer.clock = Clock(seconds)
+    loop.learning_rate = trainer.clock.learning_rate
+    trainer.train()
+    score = trainer.score()
+    n_tokens = trainer.update * trainer.tokens_per_update
+    model = Pretrained(
+        bilm.eval(),
+        recipe.corpus.tokenizer,
+        corpus.vocab,
+        normalization=recipe.corpus.normalization,
+    )
+    write_native(model, folder / "model")
+    (folder / loop.LAST).unlink()
+    return {
+        "parameters": sum(p.numel() for p in bilm.parameters()),
+        "threads": torch.get_num_threads(),
+        "seconds": trainer.seconds,
+        "tokens": n_tokens,
+        "tokens_per_second": n_tokens / trainer.seconds,
+        "forward_perplexity": score.forward,
+        "backward_perplexity": score.backward,
+    }
+
+
+def changes_of(variant: str) -> dict[str, Any]:
+    """Read "cell_dim=512 decay=cosine"; what is no number or tuple is a word."""
+    found = {}
+    for field in variant.split():
+        name, _, value = field.partition("=")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (SyntaxError, ValueError):
+            found[name] = value
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("variants", nargs="+")
+    parser.add_argument("--corpus", type=Path, required=True, help="a prepared corpus")
+    parser.add_argument("--recipe", default="small-cpu")
+    parser.add_argument("--minutes", type=float, default=11.0)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--out", type=Path, default=Path("build/shapes"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    corpus = Corpus.open(arguments.corpus)
+    for number, variant in enumerate(arguments.variants):
+        made = corpus.manifest["config"]
+        reading = {name: made[name] or "none" for name in ("tokenizer", "normalization")}
+        recipe = read_recipe(arguments.recipe, {**reading, **changes_of(variant)})
+        folder = arguments.out / str(number)
+        found = measure(corpus, recipe, 60 * arguments.minutes, folder)
+        print(json.dumps({"variant": variant, "folder": str(folder), **found}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
