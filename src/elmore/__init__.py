@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from elmore.embed import Elmo
     from elmore.model import BiLM, ElmoLayer, ScalarMix
+    from elmore.static import StaticVectors
 
 __version__ = version("elmore")
-__all__ = ["BiLM", "Elmo", "ElmoLayer", "ScalarMix", "__version__"]
+__all__ = ["BiLM", "Elmo", "ElmoLayer", "ScalarMix", "StaticVectors", "__version__"]
 
 _HOMES = {
     "Elmo": "elmore.embed",
     "BiLM": "elmore.model",
     "ElmoLayer": "elmore.model",
     "ScalarMix": "elmore.model",
+    "StaticVectors": "elmore.static",
 }
 
 

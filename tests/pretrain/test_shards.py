@@ -21,7 +21,7 @@ from elmore.pretrain import numbering, tokenizing
 from elmore.pretrain.config import CorpusConfig
 from elmore.pretrain.prepare import prepare
 from elmore.pretrain.shards import Corpus, Split
-from elmore.text import CharEncoder, Spelling, Vocab, tokenizer_by_name
+from elmore.text import CharEncoder, Spelling, Vocab, split_sentences, tokenizer_by_name
 
 MARKS = ["<S>", "</S>", "<UNK>"]
 UNK = MARKS[2]
@@ -105,7 +105,7 @@ def test_round_trip(
         expected: dict[bool, list[list[str]]] = {False: [], True: []}
         for raw, is_held_out in drawn:
             line = unicodedata.normalize("NFC", raw)
-            spans = tokenizing.split_sentences(line, language) if language else [(0, len(line))]
+            spans = split_sentences(line, language) if language else [(0, len(line))]
             tokens = [[token.text for token in tokenize(line[a:b])] for a, b in spans]
             expected[is_held_out] += [
                 [UNK if word in MARKS else word for word in words] for words in tokens if words

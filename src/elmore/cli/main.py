@@ -23,6 +23,7 @@ for verb, summary in {
     "doctor": "Look at text before training: what it holds, what it will cost.",
     "pretrain": "Train a biLM on your own text.",
     "perplexity": "Measure how well a model predicts text.",
+    "skipgram": "Train static vectors, one for each word, on your own text.",
     "convert": "Convert a model from or to the published format.",
 }.items():
     app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used

@@ -11,9 +11,9 @@ def models() -> None:
 
     Each has a card, README.md in its folder: what it was trained on, how well it does, its limits.
     """
+    from elmore.folders import read_json
     from elmore.formats import bundled_models
     from elmore.formats.native import CONFIG
-    from elmore.formats.pretrained import read_json
 
     def facts_of(name: str, folder: Path) -> dict[str, Any]:
         config = read_json(folder / CONFIG)

@@ -47,8 +47,8 @@ def perplexity(
     from elmore.formats import read_pretrained
     from elmore.pretrain.perplexity import NOTHING, score_held_out, score_texts
     from elmore.pretrain.shards import MANIFEST, Corpus
-    from elmore.pretrain.texts import check_texts, read_texts
-    from elmore.pretrain.tokenizing import Reading
+    from elmore.text.files import check_texts, read_texts
+    from elmore.text.reading import Reading
 
     is_corpus = len(texts) == 1 and (texts[0] / MANIFEST).exists()
     if not is_corpus:

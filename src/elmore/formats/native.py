@@ -14,14 +14,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from elmore.errors import ConfigError, FormatError
-from elmore.formats.pretrained import (
-    Pretrained,
-    build_bilm,
-    check_vocab,
-    new_folder,
-    read_json,
-    write_json,
-)
+from elmore.folders import new_folder, read_json, write_json
+from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
 from elmore.text import Normalization, Vocab, tokenizer_by_name
 

@@ -1,11 +1,7 @@
 """A biLM with all that its use needs, and the strictness that every format shares."""
 
 import hashlib
-import json
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from elmore.errors import ConfigError, FormatError
+from elmore.errors import FormatError
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, CharEncoder, Normalization, Vocab
 
@@ -101,38 +97,6 @@ def build_bilm(config: BiLMConfig, tensors: Mapping[str, Tensor], where: Path) -
     owned = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
     bilm.load_state_dict(owned, assign=True)
     return bilm.eval()
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object."""
-    try:
-        content = json.loads(path.read_bytes().decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not JSON ({error}); expected a JSON object") from None
-    if not isinstance(content, dict):
-        raise FormatError(f"{path} holds a JSON {type(content).__name__}; expected an object")
-    return content
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON object for people and machines."""
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """Give a folder beside `folder` to write into, and rename it at the end: all or nothing."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder} exists already and is not empty; choose another name")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent))
-    try:
-        yield beside
-        beside.chmod(0o755)  # mkdtemp makes it private
-        beside.rename(folder)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
 
 
 def _some(names: list[str]) -> str:

@@ -10,8 +10,8 @@ from typing import Literal, get_args
 
 from elmore.errors import ConfigError
 from elmore.model import CharCnnConfig, LstmConfig, Precision
-from elmore.pretrain.tokenizing import Reading
 from elmore.text import Normalization
+from elmore.text.reading import Reading
 
 Optimizer = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]

@@ -15,14 +15,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.formats.pretrained import new_folder, write_json
+from elmore.folders import new_folder, write_json
 from elmore.pretrain.config import N_MARKS, CorpusConfig
 from elmore.pretrain.counting import CommonWords, WordCounter
 from elmore.pretrain.numbering import Numbering
 from elmore.pretrain.shards import FORMAT, MANIFEST, VOCAB, Corpus
-from elmore.pretrain.texts import STANDARD_INPUT, check_texts, read_texts
 from elmore.pretrain.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.text import Vocab, tokenizer_by_name
+from elmore.text.files import STANDARD_INPUT, check_texts, read_texts
 
 Progress = Callable[[str, int], None]
 """Is told what is done, "tokenize" or "number", and to how many more words."""

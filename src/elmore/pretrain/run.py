@@ -19,8 +19,8 @@ from typing import Any
 import torch
 
 from elmore.errors import ConfigError, FormatError
+from elmore.folders import read_json, write_json
 from elmore.formats import Pretrained, write_native
-from elmore.formats.pretrained import read_json, write_json
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.model.softmax import Softmax
 from elmore.pretrain.checkpoint import read_checkpoint

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import FormatError
-from elmore.formats.pretrained import read_json
+from elmore.folders import read_json
 from elmore.model import BiLMConfig, CharCnnConfig
 from elmore.text import UNKNOWN, CharEncoder, Vocab
 

@@ -15,9 +15,9 @@ from elmore.pretrain import numbering
 from elmore.pretrain.config import CorpusConfig
 from elmore.pretrain.counting import CommonWords, WordCounter
 from elmore.pretrain.prepare import Progress, check_inputs, common_words, vocabulary_of
-from elmore.pretrain.texts import STANDARD_INPUT, read_texts
 from elmore.pretrain.tokenizing import cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.text import Vocab
+from elmore.text.files import STANDARD_INPUT, read_texts
 
 _MAX_LINES = 2**19  # different ones that are remembered exactly: some 50 MB
 _SAMPLE_TOKENS = 2**18

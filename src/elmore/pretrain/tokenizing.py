@@ -8,20 +8,12 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from hashlib import blake2b
 from multiprocessing import get_context
 
-from elmore.text import (
-    BEGIN_SENTENCE,
-    END_SENTENCE,
-    UNKNOWN,
-    Normalization,
-    Tokenizer,
-    normalize,
-    split_sentences,
-    tokenizer_by_name,
-)
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN
+from elmore.text.reading import Reading
 
 MARKS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 
@@ -93,26 +85,6 @@ def cut_pieces(lines: Iterable[tuple[str, bool]]) -> Iterator[Piece]:
         yield piece
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How lines become sentences of words."""
-
-    tokenizer: str
-    normalization: Normalization | None
-    language: str | None
-    """That of the rules that split lines, or None."""
-
-    def sentences(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """Return the words of each sentence that has any."""
-        tokenizer = _tokenizer(self.tokenizer)
-        for raw in lines:
-            line = normalize(raw, self.normalization)
-            spans = split_sentences(line, self.language) if self.language else [(0, len(line))]
-            for start, end in spans:
-                if words := [token.text for token in tokenizer(line[start:end])]:
-                    yield words
-
-
 def tokenize_pieces(
     pieces: Iterable[Piece], reading: Reading, n_processes: int
 ) -> Iterator[TokenizedPiece]:
@@ -146,11 +118,6 @@ def _tokenize(reading: Reading, piece: Piece) -> TokenizedPiece:
         n_lines=len(piece.training) + len(piece.held_out),
         n_words=sum(map(len, training)) + sum(map(len, held_out)),
     )
-
-
-@cache
-def _tokenizer(name: str) -> Tokenizer:
-    return tokenizer_by_name(name)  # once in each process: its tables take a while
 
 
 def _join(sentences: list[list[str]]) -> bytes:

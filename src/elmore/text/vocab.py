@@ -29,6 +29,10 @@ class Vocab:
     def __contains__(self, word: str) -> bool:
         return word in self._ids
 
+    def row(self, word: str) -> int | None:
+        """Return the row of a word, None if it has none."""
+        return self._ids.get(word)
+
     def encode(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the rows of `words`, (words,); a word without one gets the row of `<UNK>`."""
         unknown = self._ids.get(UNKNOWN, -1)

@@ -1,25 +1,22 @@
 """Text files of several kinds in, lines of text out, one at a time.
 
 Plain text has a text a line; .jsonl and .parquet have it in a field of each record, and a record
-of several lines gives several. All but .parquet may be packed with gzip, xz or Zstandard, and `-`
-is plain text from standard input. A damaged file is an error and never a shorter text.
+of several lines gives several. All but .parquet may be [packed](packed.py), and `-` is plain text
+from standard input.
 """
 
-import gzip
 import json
-import lzma
 import sys
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from elmore.errors import DataError, MissingExtraError
-from elmore.text import decode_lines
+from elmore.text.lines import decode_lines
+from elmore.text.packed import damaged, open_unpacked, unpacked_name
 
 STANDARD_INPUT = Path("-")
 
 _ROWS_AT_ONCE = 1000
-_BYTES_AT_ONCE = 2**16
 
 
 def check_texts(paths: Sequence[Path]) -> None:
@@ -44,25 +41,22 @@ def read_texts(paths: Sequence[Path], text_field: str) -> Iterator[str]:
 
 
 def _read(path: Path, field: str) -> Iterator[str]:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".parquet"]:
+    name = unpacked_name(path).lower()
+    if name.endswith(".parquet"):
         return _read_parquet(path, field)
-    if suffixes and suffixes[-1] in _UNPACKERS:
-        lines = decode_lines(_unpack(path, _UNPACKERS[suffixes.pop()]), str(path))
-    else:
-        lines = decode_lines(_read_plain(path), _name(path))
-    return _read_json_lines(lines, path, field) if suffixes[-1:] == [".jsonl"] else lines
+    lines = decode_lines(_raw_lines(path), _name(path))
+    return _read_json_lines(lines, path, field) if name.endswith(".jsonl") else lines
 
 
 def _name(path: Path) -> str:
     return "standard input" if path == STANDARD_INPUT else str(path)
 
 
-def _read_plain(path: Path) -> Iterator[bytes]:
+def _raw_lines(path: Path) -> Iterator[bytes]:
     if path == STANDARD_INPUT:
         yield from sys.stdin.buffer
     else:
-        with path.open("rb") as file:
+        with open_unpacked(path) as file:
             yield from file
 
 
@@ -104,7 +98,7 @@ def _read_parquet(path: Path, field: str) -> Iterator[str]:
             for number, text in enumerate(rows, start=1):
                 yield _string(text, field, f"{path}, row {number}")
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise _damaged(path, error) from None
+        raise damaged(path, error) from None
 
 
 def _string(value: object, field: str, where: str) -> str:
@@ -113,57 +107,3 @@ def _string(value: object, field: str, where: str) -> str:
             f"{where} has a {type(value).__name__} in field {field!r}; expected a string"
         )
     return value
-
-
-def _unpack(path: Path, unpacker: Callable[[Path], Iterator[bytes]]) -> Iterator[bytes]:
-    # To gzip, nothing at all is an empty archive.
-    if path.is_file() and path.stat().st_size == 0:
-        raise _damaged(path, "it is empty")
-    try:
-        yield from unpacker(path)
-    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, why: object) -> DataError:
-    return DataError(f"{path} is damaged or cut short ({why}); get the file again")
-
-
-def _unpack_gzip(path: Path) -> Iterator[bytes]:
-    with gzip.open(path) as file:
-        yield from file
-
-
-def _unpack_xz(path: Path) -> Iterator[bytes]:
-    with lzma.open(path) as file:
-        yield from file
-
-
-def _unpack_zstd(path: Path) -> Iterator[bytes]:
-    try:
-        import zstandard  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtraError("reading .zst", "train") from None
-    # zstandard's own reader takes the end of the file for the end of the text, wherever it is.
-    frame: zstandard.ZstdDecompressionObj | None = None
-    rest = b""
-    with path.open("rb") as file:
-        while packed := file.read(_BYTES_AT_ONCE):
-            while packed:
-                frame = frame or zstandard.ZstdDecompressor().decompressobj()
-                try:
-                    text = frame.decompress(packed)
-                except zstandard.ZstdError as error:
-                    raise _damaged(path, error) from None
-                *lines, rest = (rest + text).split(b"\n")
-                yield from lines
-                packed = b""
-                if frame.eof:
-                    packed, frame = frame.unused_data, None
-    if frame is not None:
-        raise EOFError("its last frame is not whole")
-    if rest:
-        yield rest
-
-
-_UNPACKERS = {".gz": _unpack_gzip, ".xz": _unpack_xz, ".zst": _unpack_zstd}

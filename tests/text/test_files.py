@@ -1,17 +1,19 @@
 """Files of every kind give the same lines, and a damaged one gives an error."""
 
+import bz2
 import gzip
 import io
 import json
 import lzma
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from elmore.errors import DataError, MissingExtraError
-from elmore.pretrain.texts import read_texts
+from elmore.text.files import read_texts
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -21,11 +23,22 @@ RECORDS = "".join(
     json.dumps({"text": text, "n": 1}) + "\n" for text in ["\n".join(TEXTS[:2]), "", TEXTS[2]]
 ).encode()
 
+
+def zipped(content: bytes, *names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names or ("inside.txt",):
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
+    ".bz2": bz2.compress,
     ".xz": lzma.compress,
     ".zst": zstandard.ZstdCompressor().compress,
+    ".zip": zipped,
 }
 
 
@@ -52,7 +65,7 @@ def test_every_kind_gives_the_same_lines(
     assert read(path) == TEXTS
 
 
-@pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz", ".zst"])
 def test_archives_one_behind_the_other_are_one_text(tmp_path: Path, packing: str) -> None:
     path = tmp_path / f"a.txt{packing}"
     half = len(LINES) // 2
@@ -60,7 +73,7 @@ def test_archives_one_behind_the_other_are_one_text(tmp_path: Path, packing: str
     assert read(path) == TEXTS
 
 
-@pytest.mark.parametrize("packing", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz", ".zst", ".zip"])
 def test_a_damaged_archive_is_an_error(tmp_path: Path, packing: str) -> None:
     text = "".join(f"line {i} {i * i}\n" for i in range(20_000)).encode()
     packed = PACKERS[packing](text)
@@ -69,6 +82,12 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path, packing: str) -> None:
         path.write_bytes(content)
         with pytest.raises(DataError, match=r"a\.txt\.\w+ is damaged or cut short"):
             read(path)
+
+
+def test_a_zip_of_several_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(zipped(LINES, "one.txt", "two.txt"))
+    with pytest.raises(DataError, match="holds 2 files; unpack the one that you want"):
+        read(tmp_path / "a.zip")
 
 
 def test_parquet(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""`elmore skipgram`: text files to static vectors."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from elmore.cli.terminal import progress_bar
+from elmore.errors import ConfigError
+from elmore.static.skipgram import SkipGramConfig
+from elmore.text import Normalization
+
+DEFAULT = SkipGramConfig()
+
+
+def skipgram(
+    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    out: Annotated[Path, Parameter(alias="-o")],
+    tokenizer: str = "english",
+    normalization: Normalization = "NFC",
+    split_sentences: str | None = None,
+    text_field: str = "text",
+    config: Annotated[SkipGramConfig, Parameter(name="*")] = DEFAULT,
+) -> None:
+    """Train static vectors on your own text: one for each word, whatever sentence it stands in.
+
+    Skip-gram with negative sampling, by gensim (extra static). With one thread the same text gives
+    the same vectors.
+
+    Parameters
+    ----------
+    texts
+        Files: .txt, .jsonl or .parquet, also packed; - is standard input.
+    out
+        The folder to make; `StaticVectors.read` reads it.
+    tokenizer
+        whitespace, english, korean, korean-eojeol or korean-syllables.
+    normalization
+        NFC: characters that are written in several parts become one.
+    split_sentences
+        A language, such as en or ko, whose rules split each line into sentences.
+    text_field
+        Where the text stands in the records of .jsonl and .parquet files.
+    """
+    from elmore.static.skipgram import train_skipgram
+    from elmore.text import tokenizer_by_name
+    from elmore.text.files import check_texts, read_texts
+    from elmore.text.reading import Reading
+
+    if not texts:
+        raise ConfigError("there is no text; name the files to learn from, or - for standard input")
+    if out.exists():
+        raise ConfigError(f"{out} exists already; choose another name")
+    check_texts(texts)
+    tokenizer_by_name(tokenizer)("")  # which finds an extra that is missing
+    reading = Reading(tokenizer, normalization, split_sentences)
+    with progress_bar(shown=True) as bar:
+        tasks = {
+            stage: bar.add_task(stage, total=None, tokens=0) for stage in ("tokenize", "train")
+        }
+
+        def progress(stage: str, done: int, of: int) -> None:
+            bar.update(tasks[stage], completed=done, total=of or None, tokens=done)
+
+        vectors = train_skipgram(
+            reading.sentences(read_texts(texts, text_field)), config, progress=progress
+        )
+    vectors.save(out)

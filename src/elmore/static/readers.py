@@ -1,0 +1,216 @@
+"""Files of static vectors in, words and numbers out: GloVe, word2vec and fastText as published.
+
+Text has a word and its numbers a line; before them stands a line with the number of words and of
+numbers (word2vec, fastText's .vec) or none (GloVe). Binary files (word2vec's) have that line, then
+each word, a space and its numbers as float32. Any of them may be packed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from elmore.errors import DataError, FormatError
+from elmore.text.packed import open_unpacked
+
+DecodingErrors = Literal["strict", "replace"]
+Vectors = npt.NDArray[np.float32]
+Rows = tuple[list[bytes], Vectors]
+"""Some words and their vectors."""
+
+_ROWS_AT_ONCE = 4096
+_BYTES_AT_ONCE = 2**20
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a file holds."""
+
+    words: list[str]
+    """N of them, in the file's order, each once."""
+    vectors: Vectors
+    """(N, D)"""
+
+
+def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> Table:
+    """Read a file of vectors, or its first `max_words`; of a word that is there twice, the first.
+
+    `errors` is what to do with words that are not UTF-8: "strict" refuses the file, "replace" puts
+    a mark where a character cannot be read.
+    """
+    if path.is_dir() or not path.exists():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise DataError(f"{path} {what}; expected a file of vectors")
+    words: list[bytes] = []
+    parts: list[Vectors] = []
+    with open_unpacked(path) as file:
+        for some, vectors in _rows(file, path, max_words):
+            words += some
+            parts.append(vectors)
+    if not words:
+        raise FormatError(f"{path} has no vectors; expected a word and its numbers a line")
+    return _distinct(_decode(words, errors, path), np.concatenate(parts))
+
+
+def _rows(file: Any, path: Path, max_words: int | None) -> Iterator[Rows]:
+    first = file.readline(_BYTES_AT_ONCE)
+    counts = _counts(first)
+    if counts is None:
+        yield from _text_rows(islice(chain([first], file), max_words), path, None, first_line=1)
+        return
+    n_words, dim = counts
+    if dim == 0:
+        raise FormatError(f"{path} says that its vectors have no numbers; expected some")
+    wanted = n_words if max_words is None else min(n_words, max_words)
+    if _is_binary(file.peek(64)):
+        yield from _binary_rows(file, path, wanted, dim)
+        return
+    n_read = 0
+    for some, vectors in _text_rows(islice(file, max_words), path, dim, first_line=2):
+        n_read += len(some)
+        yield some, vectors
+    if n_read < wanted or (max_words is None and n_read > wanted):
+        raise FormatError(
+            f"{path} says that it has {n_words} words and has {n_read}; get the file again"
+        )
+
+
+def _counts(line: bytes) -> tuple[int, int] | None:
+    """Return how many words and numbers a word there are, if that is what the line says."""
+    fields = line.split()
+    if len(fields) == 2 and all(field.isdigit() for field in fields):
+        return int(fields[0]), int(fields[1])
+    return None
+
+
+def _is_binary(beginning: bytes) -> bool:
+    """Whether the first row is no text: numbers as they are in memory look like no letters."""
+    row = beginning.partition(b"\n")[0]
+    return any(byte < 0x20 and byte not in b"\t\r" for byte in row) or not _is_utf8(row)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return len(text) - error.start < 4  # the last character is cut
+    return True
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def _text_rows(
+    lines: Iterable[bytes], path: Path, dim: int | None, *, first_line: int
+) -> Iterator[Rows]:
+    numbered = enumerate(lines, start=first_line)
+    while some := list(islice(numbered, _ROWS_AT_ONCE)):
+        words: list[bytes] = []
+        rows: list[tuple[int, list[bytes]]] = []
+        for number, line in some:
+            if not line.strip():
+                continue
+            if dim is None:
+                dim = len(line.split()) - 1
+            word, *fields = line.rsplit(None, max(dim, 1))
+            if dim == 0 or len(fields) != dim or _ends_in_number(word):
+                raise FormatError(
+                    f"{path}, line {number}, has {len(line.split()) - 1} numbers; expected a word "
+                    f"and {dim or 'its'} numbers, as many on each line"
+                )
+            words.append(word)
+            rows.append((number, fields))
+        if words:
+            yield words, _parse(rows, path)
+
+
+def _ends_in_number(word: bytes) -> bool:
+    """Whether a word of several parts, which a few published ones are, ends in a number."""
+    *_, last = word.split()
+    return b" " in word.strip() and _number(last) is not None
+
+
+def _parse(rows: list[tuple[int, list[bytes]]], path: Path) -> Vectors:
+    """Read the numbers of some lines, (rows, D)."""
+    dim = len(rows[0][1])
+    text = b" ".join(chain.from_iterable(fields for _, fields in rows))
+    try:
+        found = np.fromstring(text, dtype=np.float32, sep=" ")
+    except ValueError:  # there is something else than numbers
+        found = np.empty(0, np.float32)
+    if found.size != len(rows) * dim or not np.isfinite(found).all():
+        number, field = next(
+            (number, field) for number, fields in rows for field in fields if _number(field) is None
+        )
+        raise FormatError(
+            f"{path}, line {number}, has {field.decode('utf-8', 'replace')!r}; "
+            "expected a number, neither nan nor infinite"
+        )
+    return found.reshape(-1, dim)
+
+
+def _number(field: bytes) -> float | None:
+    """Return a number that a float32 can hold."""
+    try:
+        with np.errstate(over="ignore"):
+            number = np.float32(float(field))
+    except ValueError:
+        return None
+    return float(number) if np.isfinite(number) and b"_" not in field else None
+
+
+# --- binary ---------------------------------------------------------------------------------------
+
+
+def _binary_rows(file: IO[bytes], path: Path, n_words: int, dim: int) -> Iterator[Rows]:
+    size, buffer, place = 4 * dim, b"", 0
+    for first in range(0, n_words, _ROWS_AT_ONCE):
+        words: list[bytes] = []
+        vectors = np.empty((min(_ROWS_AT_ONCE, n_words - first), dim), np.float32)
+        for row in range(len(vectors)):
+            space = buffer.find(b" ", place)
+            while space < 0 or len(buffer) < space + 1 + size:
+                more = file.read(max(_BYTES_AT_ONCE, size))
+                if not more:
+                    raise FormatError(
+                        f"{path} says that it has {n_words} words and ends in word "
+                        f"{first + row + 1}; get the file again"
+                    )
+                buffer, place = buffer[place:] + more, 0
+                space = buffer.find(b" ")
+            words.append(buffer[place:space].lstrip(b"\n"))
+            vectors[row] = np.frombuffer(buffer, "<f4", dim, space + 1)
+            place = space + 1 + size
+        if not np.isfinite(vectors).all():
+            bad = int(np.argmin(np.isfinite(vectors).all(axis=1)))
+            raise FormatError(
+                f"{path}, word {first + bad + 1}, has a number that is nan or infinite; "
+                "expected none"
+            )
+        yield words, vectors
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _decode(words: list[bytes], errors: DecodingErrors, path: Path) -> list[str]:
+    try:
+        return [word.decode("utf-8", errors) for word in words]
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"{path} has the word {error.object!r}, which is not UTF-8; "
+            'errors="replace" puts a mark for what cannot be read'
+        ) from None
+
+
+def _distinct(words: list[str], vectors: Vectors) -> Table:
+    """Leave out each word that stood there before."""
+    rows = {word: row for row, word in reversed(list(enumerate(words)))}
+    if len(rows) == len(words):
+        return Table(words, vectors)
+    kept = sorted(rows.values())
+    return Table([words[row] for row in kept], vectors[kept])

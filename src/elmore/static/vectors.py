@@ -1,0 +1,190 @@
+"""`StaticVectors`: words and their vectors, one for each spelling.
+
+In memory, or mapped from a folder of ours: config.json, vocab.txt and vectors.npy.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
+from elmore.folders import new_folder, read_json, write_json
+from elmore.static.readers import DecodingErrors, read_table
+from elmore.text import Vocab
+
+Unknown = Literal["zero", "mean"]
+Vectors = npt.NDArray[np.float32]
+
+CONFIG, VOCAB, VECTORS = "config.json", "vocab.txt", "vectors.npy"
+FORMAT = "elmore-static-1"
+
+
+class Neighbour(NamedTuple):
+    """A word and how like another it is."""
+
+    word: str
+    cosine: float
+
+
+class StaticVectors:
+    """Vectors of words, whatever sentence they stand in.
+
+    A word is looked up as it is written; if it is not there, in lower case, then with a capital
+    letter, then in capitals. One that is in none of these ways is unknown: its vector is zero, or
+    with unknown="mean" the mean of all.
+    """
+
+    def __init__(
+        self, words: Sequence[str], vectors: Vectors, *, unknown: Unknown = "zero"
+    ) -> None:
+        if unknown not in get_args(Unknown):
+            raise ConfigError(f"unknown is {unknown!r}; expected {' or '.join(get_args(Unknown))}")
+        if vectors.ndim != 2 or len(vectors) != len(words):
+            raise DataError(
+                f"there are {len(words)} words, and the vectors have shape {vectors.shape}; "
+                "expected a row for each word"
+            )
+        self.vocab = Vocab(words)
+        self.vectors = vectors
+        """(N, D), a row for each word."""
+        self.unknown = unknown
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        *,
+        unknown: Unknown = "zero",
+        max_words: int | None = None,
+        errors: DecodingErrors = "strict",
+    ) -> "StaticVectors":
+        """Read a folder of ours, or a file as GloVe, word2vec or fastText publish it, also packed.
+
+        `max_words` takes the first words only, which are the most frequent in most files. `errors`
+        is for words that are not UTF-8: "strict" refuses them, "replace" takes them marked.
+        """
+        path = Path(path)
+        if max_words is not None and max_words < 1:
+            raise ConfigError(f"max_words is {max_words}; expected at least 1")
+        if path.is_dir():
+            words, vectors = _read_folder(path)
+            return cls(words[:max_words], vectors[:max_words], unknown=unknown)
+        table = read_table(path, max_words=max_words, errors=errors)
+        return cls(table.words, table.vectors, unknown=unknown)
+
+    def save(self, folder: str | Path) -> None:
+        """Write a folder that `read` maps into memory instead of reading it."""
+        with new_folder(Path(folder)) as beside:
+            write_json(beside / CONFIG, {"format": FORMAT, "dim": self.dim, "n_words": len(self)})
+            self.vocab.write(beside / VOCAB)
+            np.save(beside / VECTORS, self.vectors)
+
+    def write_text(self, path: str | Path) -> None:
+        """Write word2vec's text format, which every other tool reads."""
+        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+            file.write(f"{len(self)} {self.dim}\n")
+            for word, vector in zip(self.vocab, self.vectors, strict=True):
+                file.write(f"{word} {' '.join(map(str, vector.tolist()))}\n")
+
+    @classmethod
+    def from_gensim(cls, keyed_vectors: Any, *, unknown: Unknown = "zero") -> "StaticVectors":
+        """Take gensim's KeyedVectors."""
+        return cls(keyed_vectors.index_to_key, keyed_vectors.vectors, unknown=unknown)
+
+    def to_gensim(self) -> Any:
+        """Return gensim's KeyedVectors with a copy of these (extra `static`)."""
+        try:
+            from gensim.models import KeyedVectors  # noqa: PLC0415  an extra
+        except ImportError:
+            raise MissingExtraError("gensim's KeyedVectors", "static") from None
+        made = KeyedVectors(self.dim)
+        made.add_vectors(list(self.vocab), np.array(self.vectors))
+        return made
+
+    def __repr__(self) -> str:
+        return f"StaticVectors({len(self):,} words of {self.dim})"
+
+    def __len__(self) -> int:
+        return len(self.vocab)
+
+    def __contains__(self, word: str) -> bool:
+        return self.row(word) is not None
+
+    @property
+    def dim(self) -> int:
+        """Numbers in a vector."""
+        return int(self.vectors.shape[1])
+
+    def row(self, word: str) -> int | None:
+        """Return where a word stands, in this case or another; None if it is unknown."""
+        for spelling in (word, word.lower(), word.capitalize(), word.upper()):
+            if (row := self.vocab.row(spelling)) is not None:
+                return row
+        return None
+
+    def encode(self, words: Sequence[str]) -> Vectors:
+        """Return the vectors of words, (words, D)."""
+        if isinstance(words, str):
+            raise DataError(f"got the string {words!r}; expected a list of words")
+        found = np.empty((len(words), self.dim), np.float32)
+        for place, word in enumerate(words):
+            row = self.row(word)
+            found[place] = self.unknown_vector if row is None else self.vectors[row]
+        return found
+
+    @cached_property
+    def unknown_vector(self) -> Vectors:
+        """What stands for a word that is unknown, (D,)."""
+        if self.unknown == "mean":
+            return np.asarray(self.vectors.mean(axis=0), np.float32)
+        return np.zeros(self.dim, np.float32)
+
+    def most_similar(self, word: str | Vectors, n: int = 10) -> list[Neighbour]:
+        """Return the words whose vectors have the highest cosine with that of a word, or with one.
+
+        The word itself is left out.
+        """
+        row = self.row(word) if isinstance(word, str) else None
+        if isinstance(word, str) and row is None:
+            raise DataError(f"{word!r} has no vector here; choose one of the {len(self)} words")
+        vector: Vectors = np.asarray(word if row is None else self.vectors[row], np.float32)
+        if vector.shape != (self.dim,):
+            raise DataError(f"the vector has shape {vector.shape}; expected ({self.dim},)")
+        length = float(np.linalg.norm(vector)) or 1.0
+        cosines = (self.vectors @ vector) / (self._lengths * length)
+        if row is not None:
+            cosines[row] = -np.inf
+        n = min(n, len(self) - (row is not None))
+        best = np.argsort(-cosines, kind="stable")[:n]
+        return [Neighbour(self.vocab.words[k], float(cosines[k])) for k in best]
+
+    @cached_property
+    def _lengths(self) -> Vectors:
+        lengths = np.linalg.norm(self.vectors, axis=1)
+        return np.where(lengths == 0, 1, lengths).astype(np.float32)
+
+
+def _read_folder(folder: Path) -> tuple[Sequence[str], Vectors]:
+    if not (folder / CONFIG).exists():
+        raise FormatError(f"{folder} has no {CONFIG}; expected a folder of static vectors")
+    config = read_json(folder / CONFIG)
+    if config.get("format") != FORMAT:
+        raise FormatError(
+            f"{folder / CONFIG}: format is {config.get('format')!r}; this version reads {FORMAT!r}"
+        )
+    words = Vocab.read(folder / VOCAB).words
+    try:
+        vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        raise FormatError(f"{folder / VECTORS} cannot be read ({error}); copy it anew") from None
+    expected = (config.get("n_words"), config.get("dim"))
+    if vectors.dtype != np.float32 or vectors.shape != expected or len(words) != expected[0]:
+        raise FormatError(
+            f"{folder} has {len(words)} words and vectors {vectors.shape} of {vectors.dtype}; "
+            f"expected {expected} of float32"
+        )
+    return words, vectors

@@ -1,0 +1,93 @@
+"""Skip-gram puts words that stand in the same places together, the same way each time."""
+
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import StaticVectors
+from elmore.cli.main import run as run_elmore
+from elmore.errors import ConfigError
+from elmore.static.skipgram import SkipGramConfig
+
+pytest.importorskip("gensim", reason="gensim is in elmore[static]")
+
+FLAGS = ["--dim", "8", "--min-count", "1", "--n-epochs", "30", "--subsample", "0"]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Animals eat, and cars drive."""
+    rng = random.Random(1)
+    kinds = [
+        (["dog", "cat", "cow"], ["eats", "sleeps"]),
+        (["car", "bus", "van"], ["drives", "stops"]),
+    ]
+    lines = []
+    for _ in range(300):
+        nouns, verbs = rng.choice(kinds)
+        lines.append(f"{rng.choice(nouns)} {rng.choice(verbs)} {rng.choice(nouns)}")
+    path = tmp_path / "text.txt"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+def test_words_of_a_kind_are_near(text: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert run_elmore(["skipgram", str(text), "--out", str(tmp_path / name), *FLAGS]) == 0
+    one, two = (StaticVectors.read(tmp_path / name) for name in ("one", "two"))
+    np.testing.assert_array_equal(one.vectors, two.vectors)
+    assert one.dim == 8
+    assert {word for word, _ in one.most_similar("dog", 4)} == {"cat", "cow", "eats", "sleeps"}
+
+
+def test_korean_is_tokenized(tmp_path: Path) -> None:
+    (tmp_path / "text.txt").write_text("사과를 먹었다.\n" * 5, encoding="utf-8")
+    out = ["--out", str(tmp_path / "out"), "--tokenizer", "korean-syllables"]
+    assert run_elmore(["skipgram", str(tmp_path / "text.txt"), *out, *FLAGS]) == 0
+    assert set("사과를먹었다.") == set(StaticVectors.read(tmp_path / "out").vocab)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--min-count", "1000"], "no word occurs 1000 times; lower min_count"),
+        (["--dim", "0"], "dim is 0; expected at least 1"),
+        (["--tokenizer", "none"], "no tokenizer is called 'none'"),
+    ],
+)
+def test_bad_settings(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], message: str
+) -> None:
+    arguments = ["skipgram", str(text), "--out", str(tmp_path / "out"), *flags]
+    assert run_elmore(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["--out", str(tmp_path / "out")]
+    assert run_elmore(["skipgram", *out]) == 2
+    assert "name the files to learn from" in capsys.readouterr().err
+    (tmp_path / "blank.txt").write_text(" \n")
+    assert run_elmore(["skipgram", str(tmp_path / "blank.txt"), *out]) == 2
+    assert "no word to learn from" in capsys.readouterr().err
+    assert run_elmore(["skipgram", str(tmp_path / "blank.txt"), "--out", str(tmp_path)]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_without_gensim(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    assert run_elmore(["skipgram", str(text), "--out", str(tmp_path / "out")]) == 2
+    assert "pip install 'elmore[static]'" in capsys.readouterr().err
+
+
+def test_settings_that_cannot_be() -> None:
+    with pytest.raises(ConfigError, match="learning_rate is 0; expected more than 0"):
+        SkipGramConfig(learning_rate=0)
+    with pytest.raises(ConfigError, match="subsample is -1; expected at least 0"):
+        SkipGramConfig(subsample=-1)
