@@ -1,0 +1,251 @@
+"""Files of labelled examples in, texts and labels out: the formats in which they are published.
+
+Texts and pairs are records of .tsv, .csv or .jsonl with named fields, or lines of a label and a
+text; tagged sentences are columns (CoNLL) or CoNLL-U. Any of them may be packed. Whatever is wrong
+is said with its file and line.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from elmore.errors import ConfigError, DataError
+from elmore.text.lines import decode_lines
+from elmore.text.packed import open_unpacked, unpacked_name
+
+Tokens = list[str]
+TextFormat = Literal["auto", "tsv", "csv", "jsonl", "lines", "trec"]
+TagFormat = Literal["auto", "conll", "conllu", "wikiann"]
+PairFormat = Literal["auto", "tsv", "csv", "jsonl", "snli", "sick"]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What a task learns from, or is measured on."""
+
+    X: list[Any]
+    """Texts; or sentences, lists of tokens; or pairs of texts."""
+    y: list[Any]
+    """A label for each; or a list of tags, one for each token."""
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, rows: slice) -> "Examples":
+        return Examples(self.X[rows], self.y[rows])
+
+
+# --- texts and pairs ------------------------------------------------------------------------------
+
+
+def read_texts(
+    path: str | Path,
+    *,
+    format: TextFormat = "auto",  # noqa: A002  it is what users call it
+    text_field: str = "text",
+    label_field: str = "label",
+) -> Examples:
+    """Read labelled texts.
+
+    "lines" has a label, a space and a text on each line (as SST is distributed); "trec" the same,
+    and of a label such as DESC:manner the first part counts. "auto" goes by the file's name.
+    """
+    path = Path(path)
+    form = _format(path, format, ("tsv", "csv", "jsonl"), "lines")
+    if form in ("lines", "trec"):
+        return _checked(_read_label_lines(path, form), path)
+    rows = [
+        (_field(record, text_field, where), _field(record, label_field, where))
+        for where, record in _records(path, form)
+    ]
+    return _checked(Examples([text for text, _ in rows], [label for _, label in rows]), path)
+
+
+def read_pairs(
+    path: str | Path,
+    *,
+    format: PairFormat = "auto",  # noqa: A002
+    text_fields: tuple[str, str] = ("sentence1", "sentence2"),
+    label_field: str = "label",
+) -> Examples:
+    """Read labelled pairs of texts; "snli" and "sick" know their own fields."""
+    path = Path(path)
+    known = {
+        "snli": ("jsonl", ("sentence1", "sentence2"), "gold_label"),
+        "sick": ("tsv", ("sentence_A", "sentence_B"), "entailment_judgment"),
+    }
+    form: str = _format(path, format, ("tsv", "csv", "jsonl"), "tsv")
+    form, text_fields, label_field = known.get(form, (form, text_fields, label_field))
+    pairs, labels = [], []
+    for where, record in _records(path, form):
+        label = _field(record, label_field, where)
+        if format == "snli" and label == "-":
+            continue  # its annotators did not agree
+        pairs.append(tuple(_field(record, name, where) for name in text_fields))
+        labels.append(label)
+    return _checked(Examples(pairs, labels), path)
+
+
+def _read_label_lines(path: Path, form: str) -> Examples:
+    texts, labels = [], []
+    for where, line in _lines(path, latin_1=form == "trec"):  # as it is published
+        label, _, text = line.strip().partition(" ")
+        if not text.strip():
+            raise DataError(f"{where} has {line!r}; expected a label, a space and a text")
+        labels.append(label.partition(":")[0] if form == "trec" else label)
+        texts.append(text.strip())
+    return Examples(texts, labels)
+
+
+def _records(path: Path, form: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give each record by the names of its fields, with where it stands."""
+    if form == "jsonl":
+        for where, line in _lines(path):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"{where} is not JSON ({error}); expected an object") from None
+            if not isinstance(record, dict):
+                raise DataError(f"{where} holds a JSON {type(record).__name__}; expected an object")
+            yield where, record
+        return
+    rows = _split_tabs(path) if form == "tsv" else _split_commas(path)
+    header: list[str] | None = None
+    for where, row in rows:
+        if header is None:
+            header = row
+        elif len(row) != len(header):
+            raise DataError(
+                f"{where} has {len(row)} columns; expected {len(header)}: {', '.join(header)}"
+            )
+        else:
+            yield where, dict(zip(header, row, strict=True))
+
+
+def _split_tabs(path: Path) -> Iterator[tuple[str, list[str]]]:
+    for where, line in _lines(path):
+        yield where, line.split("\t")
+
+
+def _split_commas(path: Path) -> Iterator[tuple[str, list[str]]]:
+    with open_unpacked(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        rows = csv.reader(text, strict=True)
+        try:
+            for row in rows:
+                if row:
+                    yield f"{path}, line {rows.line_num},", row
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise DataError(
+                f"{path}, after line {rows.line_num}, is not CSV in UTF-8 ({error}); mend it"
+            ) from None
+
+
+def _field(record: dict[str, Any], name: str, where: str) -> str:
+    if name not in record:
+        raise DataError(
+            f"{where} has no field {name!r}; name one of {', '.join(map(repr, record))}"
+        )
+    value = record[name]
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise DataError(f"{where} has {value!r} in field {name!r}; expected a string")
+    if not str(value).strip():
+        raise DataError(f"{where} has nothing in field {name!r}; expected some text")
+    return str(value)
+
+
+# --- tagged sentences -----------------------------------------------------------------------------
+
+
+def read_tagged(
+    path: str | Path,
+    *,
+    format: TagFormat = "auto",  # noqa: A002
+    token_column: int = 0,
+    tag_column: int = -1,
+) -> Examples:
+    """Read tagged sentences: a token and its tags a line, a blank line between two sentences.
+
+    Columns are counted from 0, or from the end if negative; CoNLL-U is read for its words and
+    universal parts of speech. "wikiann" takes the language off each token (en:Seoul).
+    """
+    path = Path(path)
+    form = _format(path, format, ("conllu",), "conll")
+    if form == "conllu":
+        token_column, tag_column = 1, 3
+    sentences: list[Tokens] = [[]]
+    tags: list[Tokens] = [[]]
+    expected: tuple[int, int] | None = None
+    for number, line in _numbered(path):
+        if not line.strip():
+            sentences.append([])
+            tags.append([])
+            continue
+        row = line.split("\t") if form == "conllu" or "\t" in line else line.split()
+        if line.startswith("-DOCSTART-") or (form == "conllu" and line.startswith("#")):
+            continue
+        if form == "conllu" and not row[0].isdecimal():
+            continue  # 1-2 for words written together, 1.1 for words that are not there
+        expected = expected or (len(row), number)
+        if len(row) < 2:
+            raise DataError(f"{path}, line {number}, has one column; expected a token and its tag")
+        if len(row) != expected[0]:
+            raise DataError(
+                f"{path}, line {number}, has {len(row)} columns; "
+                f"expected {expected[0]}, as line {expected[1]} has"
+            )
+        if not (-len(row) <= tag_column < len(row) and -len(row) <= token_column < len(row)):
+            raise ConfigError(
+                f"{path}, line {number}, has {len(row)} columns, and the token is to stand in "
+                f"{token_column}, the tag in {tag_column}; they are counted from 0"
+            )
+        token = row[token_column]
+        sentences[-1].append(re.sub(r"^\w+:", "", token) if form == "wikiann" else token)
+        tags[-1].append(row[tag_column].strip())
+    kept = [k for k, sentence in enumerate(sentences) if sentence]
+    return _checked(Examples([sentences[k] for k in kept], [tags[k] for k in kept]), path)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def _format(path: Path, asked: str, by_suffix: tuple[str, ...], otherwise: str) -> str:
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise DataError(f"{path} {what}; expected a file of examples")
+    if asked != "auto":
+        return asked
+    suffix = Path(unpacked_name(path)).suffix.lower().removeprefix(".")
+    return suffix if suffix in by_suffix else otherwise
+
+
+def _numbered(path: Path, *, latin_1: bool = False) -> Iterator[tuple[int, str]]:
+    with open_unpacked(path) as file:
+        lines = (line.decode("latin-1").encode() for line in file) if latin_1 else file
+        yield from enumerate(decode_lines(lines, str(path)), start=1)
+
+
+def _lines(path: Path, *, latin_1: bool = False) -> Iterator[tuple[str, str]]:
+    """Give each line that is not blank, with where it stands."""
+    for number, line in _numbered(path, latin_1=latin_1):
+        if line.strip():
+            yield f"{path}, line {number},", line
+
+
+def _checked(examples: Examples, path: Path) -> Examples:
+    if not examples.X:
+        raise DataError(f"{path} has no examples; expected at least one")
+    return examples
+
+
+READERS: dict[str, Callable[..., Examples]] = {
+    "classify": read_texts,
+    "tag": read_tagged,
+    "pair": read_pairs,
+}
+"""By the name of the task."""
