@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from elmore.pretrain.checkpoint import read_checkpoint
+from elmore.formats.checkpoint import read_checkpoint
 from elmore.pretrain.run import pretrain
 from tests.pretrain.small_runs import small, small_flags, start, write_text
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from elmore.cli.main import run as run_elmore
-from elmore.pretrain.checkpoint import read_checkpoint
+from elmore.formats.checkpoint import read_checkpoint
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.loop import Report
 from elmore.pretrain.metrics import read_metrics

@@ -15,7 +15,7 @@ from elmore import Elmo
 from elmore.cli.main import run as run_elmore
 from elmore.errors import ConfigError
 from elmore.formats import read_bilm_tf_folder, read_native, write_bilm_tf
-from elmore.pretrain.checkpoint import read_checkpoint
+from elmore.formats.checkpoint import read_checkpoint
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
 from elmore.pretrain.run import Run, pretrain

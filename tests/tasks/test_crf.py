@@ -37,12 +37,19 @@ def test_probability_and_best_by_brute_force(seed: int) -> None:
     crf, emissions, tags, mask = crf_and_batch(seed)
     found = crf(emissions, tags, mask)
     decoded = crf.decode(emissions, mask)
+    marginals = crf.marginals(emissions, mask)
     for row, length in enumerate(mask.sum(1).tolist()):
         every = list(product(range(N_TAGS), repeat=length))
         scores = torch.tensor([score(crf, emissions[row], y) for y in every], dtype=torch.float64)
         mine = score(crf, emissions[row], tuple(tags[row, :length].tolist()))
         assert found[row].item() == pytest.approx(mine - float(torch.logsumexp(scores, 0)))
         assert decoded[row] == list(every[int(scores.argmax())])
+        shares = scores.softmax(0)
+        for t in range(length):
+            for tag in range(N_TAGS):
+                share = sum(p for p, y in zip(shares, every, strict=True) if y[t] == tag)
+                torch.testing.assert_close(marginals[row, t, tag], share)
+        assert marginals[row, length:].abs().sum() == 0
 
 
 def test_padding_does_not_matter() -> None:

@@ -73,6 +73,11 @@ class Elmo:
             precision=precision,
         )
         self.mix = ScalarMix(self.n_layers)
+        self.source: str | None = None
+        """What `from_pretrained` was given."""
+
+    def __sklearn_clone__(self) -> "Elmo":
+        return self  # the weights are frozen: estimators may share them
 
     def __repr__(self) -> str:
         return (
@@ -116,7 +121,7 @@ class Elmo:
             dim = model.bilm.config.lstm.projection_dim
             rows = read_word_vectors(Path(word_vectors), model.vocab, dim)
             known = KnownWords(model.vocab, torch.from_numpy(rows).to(device))
-        return cls(
+        made = cls(
             model,
             tokenizer=tokenizer,
             known=known,
@@ -126,6 +131,8 @@ class Elmo:
             precision=precision,
             device=device,
         )
+        made.source = str(name_or_path)
+        return made
 
     def save_pretrained(self, folder: str | Path, *, dtype: DType = "float32") -> None:
         """Write the model as a folder of ours, complete in itself; `dtype` is of the weights."""

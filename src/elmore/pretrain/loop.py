@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from elmore.errors import ConfigError, DataError
+from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.model import BiLM, BiLMState
 from elmore.model.lstm import LstmState
 from elmore.pretrain.batches import Streams
-from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.metrics import Metrics
 from elmore.pretrain.optimizers import Optimizer, learning_rate

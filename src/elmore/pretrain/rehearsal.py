@@ -14,8 +14,8 @@ from statistics import median
 import numpy as np
 import torch
 
+from elmore.formats.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.batches import Streams
-from elmore.pretrain.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.cost import Kept
 from elmore.pretrain.loop import Trainer

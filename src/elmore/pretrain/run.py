@@ -21,9 +21,9 @@ import torch
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import read_json, write_json
 from elmore.formats import Pretrained, write_native
+from elmore.formats.checkpoint import read_checkpoint
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.model.softmax import Softmax
-from elmore.pretrain.checkpoint import read_checkpoint
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.loop import BEST, LAST, Report, Trainer
 from elmore.pretrain.metrics import draw_curve

@@ -3,6 +3,7 @@
 In memory, or mapped from a folder of ours: config.json, vocab.txt and vectors.npy.
 """
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -52,6 +53,8 @@ class StaticVectors:
         self.vectors = vectors
         """(N, D), a row for each word."""
         self.unknown = unknown
+        self.source: str | None = None
+        """What `read` was given."""
 
     @classmethod
     def read(
@@ -72,9 +75,12 @@ class StaticVectors:
             raise ConfigError(f"max_words is {max_words}; expected at least 1")
         if path.is_dir():
             words, vectors = _read_folder(path)
-            return cls(words[:max_words], vectors[:max_words], unknown=unknown)
-        table = read_table(path, max_words=max_words, errors=errors)
-        return cls(table.words, table.vectors, unknown=unknown)
+            made = cls(words[:max_words], vectors[:max_words], unknown=unknown)
+        else:
+            table = read_table(path, max_words=max_words, errors=errors)
+            made = cls(table.words, table.vectors, unknown=unknown)
+        made.source = str(path)
+        return made
 
     def save(self, folder: str | Path) -> None:
         """Write a folder that `read` maps into memory instead of reading it."""
@@ -104,6 +110,15 @@ class StaticVectors:
         made = KeyedVectors(self.dim)
         made.add_vectors(list(self.vocab), np.array(self.vectors))
         return made
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that decides the vectors."""
+        digest = hashlib.sha256(repr((self.vocab.words, self.unknown)).encode("utf-8", "replace"))
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        return digest.hexdigest()
+
+    def __sklearn_clone__(self) -> "StaticVectors":
+        return self
 
     def __repr__(self) -> str:
         return f"StaticVectors({len(self):,} words of {self.dim})"

@@ -59,6 +59,15 @@ class Crf(nn.Module):
             alpha = torch.where(mask[:, t, None], longer, alpha)
         return torch.logsumexp(alpha + self.end, dim=1)
 
+    def marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """Return the probability of each tag of each word, (B, T, K), 0 at padding.
+
+        It is how the sum over all sequences grows with that tag's emission.
+        """
+        emissions = emissions.detach().requires_grad_()
+        (found,) = torch.autograd.grad(self._log_sum(emissions, mask).sum(), emissions)
+        return found
+
     @torch.no_grad()
     def decode(self, emissions: Tensor, mask: Tensor) -> list[list[int]]:
         """Return the most probable allowed tags of each sentence (Viterbi)."""

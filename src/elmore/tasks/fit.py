@@ -1,0 +1,216 @@
+"""The loop in which every task learns: the only one there is.
+
+Adam, gradients clipped, the learning rate halved when the development score gets no better, the
+best weights kept. Whatever is random is a function of the seed and the epoch, and a checkpoint is
+written after each epoch, so that a run that was stopped goes on to the very same result.
+"""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elmore.errors import ConfigError, DataError
+from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from elmore.tasks.inputs import Sentences
+from elmore.tasks.networks import Batch
+
+LAST = "last.safetensors"
+
+_BATCHES_SORTED_TOGETHER = 50
+_EPOCHS_TO_HALVE = 2  # the learning rate, each time so many have brought no new best
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """How a task learns."""
+
+    n_epochs: int
+    batch_size: int
+    learning_rate: float
+    clip_norm: float
+    patience: int
+    mix_l2: float
+    seed: int
+
+    def __post_init__(self) -> None:
+        for name in ("n_epochs", "batch_size", "patience"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ConfigError(f"{name} is {value!r}; expected a whole number, at least 1")
+        for name in ("learning_rate", "clip_norm"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
+        if not self.mix_l2 >= 0:
+            raise ConfigError(f"mix_l2 is {self.mix_l2}; expected 0 or more")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a network learns from: one or two texts each, and what is right."""
+
+    sides: tuple[Sentences, ...]
+    targets: Sequence[int] | Sequence[Sequence[int]] | None
+
+    def __len__(self) -> int:
+        return len(self.sides[0].tokens)
+
+    def batch(self, rows: Sequence[int]) -> Batch:
+        """Put some examples together."""
+        sides = tuple(side.batch(rows) for side in self.sides)
+        if self.targets is None:
+            return Batch(sides, None)
+        chosen = [torch.tensor(self.targets[row]) for row in rows]
+        if chosen[0].ndim == 0:
+            return Batch(sides, torch.stack(chosen))
+        return Batch(sides, torch.nn.utils.rnn.pad_sequence(chosen, batch_first=True))
+
+    def batches(self, size: int, seed: str | None) -> Iterator[list[int]]:
+        """Give the rows of each batch: shuffled by a seed, or in order of length without one."""
+        lengths = np.sum([side.lengths for side in self.sides], axis=0)
+        rows = list(range(len(self)))
+        if seed is None:
+            rows.sort(key=lambda row: -lengths[row])
+            yield from (rows[k : k + size] for k in range(0, len(rows), size))
+            return
+        rng = random.Random(seed)
+        rng.shuffle(rows)
+        together = size * _BATCHES_SORTED_TOGETHER  # texts of like length leave little padding
+        for first in range(0, len(rows), together):
+            some = sorted(rows[first : first + together], key=lambda row: -lengths[row])
+            batches = [some[k : k + size] for k in range(0, len(some), size)]
+            rng.shuffle(batches)
+            yield from batches
+
+
+@dataclass
+class Progress:
+    """How far a fit has come."""
+
+    epoch: int = 0
+    """Epochs that are done."""
+    best: float | None = None
+    """The best development score."""
+    best_epoch: int = 0
+    learning_rate: float = 0.0
+    losses: list[float] = field(default_factory=list)
+    """The mean loss of each epoch."""
+    scores: list[float] = field(default_factory=list)
+    """The development score after each."""
+
+
+Tell = Callable[[int, int, float], None]
+"""Is told of each batch: its number, how many there are in an epoch, its loss."""
+
+
+def fit(
+    network: Any,
+    train: Dataset,
+    score: Callable[[], float],
+    config: FitConfig,
+    *,
+    folder: Path | None = None,
+    class_weights: Tensor | None = None,
+    tell: Tell = lambda batch, n_batches, loss: None,
+) -> Progress:
+    """Train `network` on `train`, and leave the weights in it for which `score` was highest.
+
+    With a folder, a checkpoint is kept there, and a run that was stopped goes on.
+    """
+    learner = _Learner(network, config, class_weights)
+    progress = Progress(learning_rate=config.learning_rate)
+    best = _weights(network)
+    if folder is not None and (folder / LAST).exists():
+        progress, best = learner.load(read_checkpoint(folder / LAST))
+    while progress.epoch < config.n_epochs and (
+        progress.epoch - progress.best_epoch < config.patience
+    ):
+        progress.losses.append(learner.read_once(train, progress, tell))
+        progress.epoch += 1
+        found = score()
+        progress.scores.append(found)
+        if progress.best is None or found > progress.best:
+            progress.best, progress.best_epoch = found, progress.epoch
+            best = _weights(network)
+        elif (progress.epoch - progress.best_epoch) % _EPOCHS_TO_HALVE == 0:
+            progress.learning_rate /= 2
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_checkpoint(folder / LAST, learner.checkpoint(progress, best))
+    network.load_state_dict(best)
+    network.eval()
+    return progress
+
+
+def _weights(network: Any) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in network.state_dict().items()}
+
+
+class _Learner:
+    """A network and what changes its weights."""
+
+    def __init__(self, network: Any, config: FitConfig, class_weights: Tensor | None) -> None:
+        self.network, self.config, self.class_weights = network, config, class_weights
+        self.learning = [p for p in network.parameters() if p.requires_grad]
+        self.optimizer = torch.optim.Adam(self.learning)
+
+    def read_once(self, train: Dataset, progress: Progress, tell: Tell) -> float:
+        """Learn from all examples once; return their mean loss."""
+        config = self.config
+        torch.manual_seed(1_000_003 * config.seed + progress.epoch)  # for dropout
+        self.network.train()
+        for group in self.optimizer.param_groups:
+            group["lr"] = progress.learning_rate
+        batches = list(train.batches(config.batch_size, f"{config.seed}/{progress.epoch}"))
+        total = 0.0
+        for number, rows in enumerate(batches, start=1):
+            loss = self._update(train.batch(rows), progress)
+            total += loss * len(rows)
+            tell(number, len(batches), loss)
+        return total / len(train)
+
+    def _update(self, batch: Batch, progress: Progress) -> float:
+        loss = self.network.loss(batch, self.class_weights)
+        self.optimizer.zero_grad()
+        (loss + self.config.mix_l2 * self.network.tokens.penalty()).backward()
+        norm = torch.nn.utils.clip_grad_norm_(self.learning, self.config.clip_norm)
+        if not math.isfinite(loss.item() + norm.item()):
+            raise DataError(
+                f"the loss is {loss.item()} and the gradient's norm {norm.item()} in epoch "
+                f"{progress.epoch + 1}; begin again with a smaller learning_rate"
+            )
+        self.optimizer.step()
+        return float(loss.item())
+
+    def checkpoint(self, progress: Progress, best: dict[str, Tensor]) -> Checkpoint:
+        """Return all that going on needs."""
+        tensors = {f"network.{name}": value for name, value in _weights(self.network).items()}
+        tensors |= {f"best.{name}": value for name, value in best.items()}
+        for number, memory in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in memory.items()}
+        return Checkpoint(tensors, asdict(progress))
+
+    def load(self, checkpoint: Checkpoint) -> tuple[Progress, dict[str, Tensor]]:
+        """Put everything back; return where the run stood and its best weights."""
+        parts: dict[str, dict[str, Tensor]] = {"network": {}, "best": {}, "optimizer": {}}
+        for name, tensor in checkpoint.tensors.items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = tensor
+        try:
+            self.network.load_state_dict(parts["network"])
+        except RuntimeError:
+            raise ConfigError(
+                "the checkpoint belongs to another network; choose another folder, or remove it"
+            ) from None
+        memory: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in parts["optimizer"].items():
+            number, _, rest = name.partition(".")
+            memory.setdefault(int(number), {})[rest] = tensor
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": memory})
+        return Progress(**checkpoint.facts), parts["best"]

@@ -1,0 +1,81 @@
+"""Sentences in, the frozen biLM's layers out: computed once, kept on disk, mapped into memory.
+
+A file holds all tokens of some sentences, (N, L + 1, D). Its name is a hash of the sentences and of
+all that decides the vectors, so the same data with the same model is found again, and any other is
+not.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from elmore.embed import Elmo
+from elmore.embed.results import DType
+
+Tokens = tuple[str, ...]
+
+_SENTENCES_AT_ONCE = 512
+_DECIDING = ("model", "known words", "normalization", "precision")
+
+
+@dataclass(frozen=True)
+class StoredLayers:
+    """The layers of some sentences, one after the other."""
+
+    tokens: npt.NDArray[Any]
+    """(N, L + 1, D), float16 or float32."""
+
+
+def stored_layers(
+    elmo: Elmo,
+    sentences: Sequence[Tokens],
+    folder: Path,
+    dtype: DType,
+    progress: Callable[[int], None] = lambda n_sentences: None,
+) -> StoredLayers:
+    """Return the layers of `sentences`, from `folder` if they were computed before."""
+    path = folder / f"{_name(elmo, sentences, dtype)}.npy"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(".part")
+        try:
+            _write(elmo, sentences, beside, dtype, progress)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    return StoredLayers(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType) -> str:
+    facts = elmo.fingerprint()
+    digest = hashlib.blake2b(
+        repr([dtype, *(facts[name] for name in _DECIDING)]).encode(), digest_size=16
+    )
+    for sentence in sentences:
+        digest.update(("\x1f".join(sentence) + "\x1e").encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _write(
+    elmo: Elmo,
+    sentences: Sequence[Tokens],
+    path: Path,
+    dtype: DType,
+    progress: Callable[[int], None],
+) -> None:
+    shape = (sum(map(len, sentences)), elmo.n_layers, elmo.dim)
+    stored = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    place = 0
+    for first in range(0, len(sentences), _SENTENCES_AT_ONCE):
+        some = [list(sentence) for sentence in sentences[first : first + _SENTENCES_AT_ONCE]]
+        for found in elmo.encode_tokens(some, layers="all", dtype=dtype):
+            n_tokens = found.vectors.shape[1]
+            stored[place : place + n_tokens] = found.vectors.transpose(1, 0, 2)
+            place += n_tokens
+        progress(len(some))
+    stored.flush()

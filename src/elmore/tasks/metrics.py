@@ -1,0 +1,88 @@
+"""Right answers and given answers in, scores out: accuracy, F1 of labels, F1 of spans."""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from elmore.tasks.schemes import spans_of
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """How well one label or kind of span was found."""
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    """How often it is right."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How well a task was done."""
+
+    metric: str
+    """What `score` is: "accuracy" or "span F1"."""
+    score: float
+    accuracy: float
+    """The share of labels, or of tags, that is right."""
+    macro_f1: float
+    """The mean F1 of all labels or kinds."""
+    classes: dict[str, ClassScore]
+    confusion: dict[str, dict[str, int]]
+    """How often a right label, then a given one, met; empty for spans."""
+
+
+def evaluate_labels(right: Sequence[str], given: Sequence[str]) -> Evaluation:
+    """Compare labels."""
+    confusion: dict[str, dict[str, int]] = {}
+    for label, found in zip(right, given, strict=True):
+        row = confusion.setdefault(label, {})
+        row[found] = row.get(found, 0) + 1
+    labels = sorted(set(right) | set(given))
+    n_right, n_given = Counter(right), Counter(given)
+    both = Counter(a for a, b in zip(right, given, strict=True) if a == b)
+    classes = {label: _class_score(both[label], n_given[label], n_right[label]) for label in labels}
+    accuracy = both.total() / len(right) if right else 0.0
+    return Evaluation("accuracy", accuracy, accuracy, _macro(classes), classes, confusion)
+
+
+def evaluate_spans(right: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> Evaluation:
+    """Compare the spans of tagged sentences: one is found if its place and kind are right."""
+    n_right: Counter[str] = Counter()
+    n_given: Counter[str] = Counter()
+    both: Counter[str] = Counter()
+    n_tags = n_same = 0
+    for tags, found in zip(right, given, strict=True):
+        spans, found_spans = set(spans_of(tags)), set(spans_of(found))
+        n_right.update(span.kind for span in spans)
+        n_given.update(span.kind for span in found_spans)
+        both.update(span.kind for span in spans & found_spans)
+        n_tags += len(tags)
+        n_same += sum(a == b for a, b in zip(tags, found, strict=True))
+    kinds = sorted(set(n_right) | set(n_given))
+    classes = {kind: _class_score(both[kind], n_given[kind], n_right[kind]) for kind in kinds}
+    overall = _class_score(both.total(), n_given.total(), n_right.total())
+    accuracy = n_same / n_tags if n_tags else 0.0
+    return Evaluation("span F1", overall.f1, accuracy, _macro(classes), classes, {})
+
+
+def evaluate_tags(right: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> Evaluation:
+    """Compare the tags of words."""
+    return evaluate_labels(_flat(right), _flat(given))
+
+
+def _flat(sentences: Sequence[Sequence[str]]) -> list[str]:
+    return [tag for tags in sentences for tag in tags]
+
+
+def _class_score(n_both: int, n_given: int, n_right: int) -> ClassScore:
+    precision = n_both / n_given if n_given else 0.0
+    recall = n_both / n_right if n_right else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if n_both else 0.0
+    return ClassScore(precision, recall, f1, n_right)
+
+
+def _macro(classes: dict[Hashable, ClassScore] | dict[str, ClassScore]) -> float:
+    return sum(score.f1 for score in classes.values()) / len(classes) if classes else 0.0

@@ -1,0 +1,208 @@
+"""The networks of the tasks, each a known strong baseline, small enough to read.
+
+Each takes batches of tokens and gives scores. What a network is given at its output stands beside
+what its RNN gives, as in the paper's Table 3.
+
+Shapes: B sentences, T tokens, H hidden_dim, K labels.
+"""
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from elmore.tasks.crf import Crf
+from elmore.tasks.inputs import TokenBatch, TokenInput
+
+
+class Batch(NamedTuple):
+    """Some examples: the tokens of one or two texts each."""
+
+    sides: tuple[TokenBatch, ...]
+    targets: Tensor | None
+    """(B,) labels, or (B, T) tags, 0 at padding."""
+
+
+class BiLstm(nn.Module):
+    """A bidirectional LSTM over the real tokens."""
+
+    def __init__(
+        self, input_dim: int, hidden_dim: int, n_layers: int = 1, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(
+            input_dim, hidden_dim, n_layers, batch_first=True, bidirectional=True,
+            dropout=dropout if n_layers > 1 else 0.0,
+        )  # fmt: skip
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """Read (B, T, input_dim); return (B, T, 2H), 0 at padding."""
+        lengths = mask.sum(1).cpu()
+        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+        found, _ = pad_packed_sequence(
+            self.lstm(packed)[0], batch_first=True, total_length=mask.shape[1]
+        )
+        return found
+
+
+def _beside(vectors: Tensor, other: Tensor | None) -> Tensor:
+    return vectors if other is None else torch.cat([vectors, other], dim=2)
+
+
+def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
+
+
+class TextNetwork(nn.Module):
+    """The biattentive classification network (McCann et al. 2017), for one text.
+
+    A layer of ReLUs, a biLSTM, attention of the text to itself, a second biLSTM that reads a token
+    beside what it attends to, pooling (maximum, mean, minimum, attention), and a maxout layer.
+    """
+
+    def __init__(
+        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.dropout = nn.Dropout(dropout)
+        self.translate = nn.Linear(tokens.dim, hidden_dim)
+        self.encode = BiLstm(hidden_dim, hidden_dim)
+        self.integrate = BiLstm(6 * hidden_dim, hidden_dim)
+        pooled = 2 * hidden_dim + tokens.output_dim
+        self.attend = nn.Linear(pooled, 1)
+        self.maxout = nn.Linear(4 * pooled, 4 * hidden_dim)
+        self.classify = nn.Linear(hidden_dim, n_labels)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the scores of the labels, (B, K)."""
+        (side,) = batch.sides
+        mask = side.mask
+        vectors, beside = self.tokens(side)
+        encoded = self.encode(self.dropout(F.relu(self.translate(vectors))), mask)  # (B, T, 2H)
+        attention = _masked_softmax(encoded @ encoded.transpose(1, 2), mask[:, None])
+        attended = attention @ encoded
+        together = torch.cat([encoded, encoded - attended, encoded * attended], dim=2)
+        read = _beside(self.integrate(self.dropout(together), mask), beside)
+        pooled = self.dropout(self._pool(read, mask))
+        hidden = self.maxout(pooled).unflatten(1, (-1, 4)).amax(dim=2)
+        scores: Tensor = self.classify(self.dropout(hidden))
+        return scores
+
+    def _pool(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        hidden = ~mask[:, :, None]
+        limit = torch.finfo(vectors.dtype).max
+        weights = _masked_softmax(self.attend(vectors)[:, :, 0], mask)
+        return torch.cat(
+            [
+                vectors.masked_fill(hidden, -limit).amax(1),
+                vectors.masked_fill(hidden, 0.0).sum(1) / mask.sum(1, keepdim=True),
+                vectors.masked_fill(hidden, limit).amin(1),
+                (weights[:, None] @ vectors)[:, 0],
+            ],
+            dim=1,
+        )
+
+    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
+        """Return the mean cross-entropy."""
+        assert batch.targets is not None
+        return F.cross_entropy(self(batch), batch.targets, class_weights)
+
+
+class PairNetwork(nn.Module):
+    """ESIM (Chen et al. 2017): two texts, each read beside what it attends to in the other."""
+
+    def __init__(
+        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.dropout = nn.Dropout(dropout)
+        self.encode = BiLstm(tokens.dim, hidden_dim)
+        encoded = 2 * hidden_dim + tokens.output_dim
+        self.project = nn.Linear(4 * encoded, hidden_dim)
+        self.compose = BiLstm(hidden_dim, hidden_dim)
+        self.hide = nn.Linear(8 * hidden_dim, hidden_dim)
+        self.classify = nn.Linear(hidden_dim, n_labels)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the scores of the labels, (B, K)."""
+        first, second = batch.sides
+        a, b = self._encode(first), self._encode(second)
+        alike = a @ b.transpose(1, 2)
+        a_attends = _masked_softmax(alike, second.mask[:, None]) @ b
+        b_attends = _masked_softmax(alike.transpose(1, 2), first.mask[:, None]) @ a
+        pooled = torch.cat(
+            [self._compose(a, a_attends, first.mask), self._compose(b, b_attends, second.mask)],
+            dim=1,
+        )
+        scores: Tensor = self.classify(self.dropout(torch.tanh(self.hide(self.dropout(pooled)))))
+        return scores
+
+    def _encode(self, side: TokenBatch) -> Tensor:
+        vectors, beside = self.tokens(side)
+        return _beside(self.encode(self.dropout(vectors), side.mask), beside)
+
+    def _compose(self, own: Tensor, attended: Tensor, mask: Tensor) -> Tensor:
+        """Return the mean and the maximum of a text, (B, 4H)."""
+        together = torch.cat([own, attended, own - attended, own * attended], dim=2)
+        read = self.compose(self.dropout(F.relu(self.project(together))), mask)
+        hidden = ~mask[:, :, None]
+        mean = read.masked_fill(hidden, 0.0).sum(1) / mask.sum(1, keepdim=True)
+        return torch.cat([mean, read.masked_fill(hidden, -1e4).amax(1)], dim=1)
+
+    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
+        """Return the mean cross-entropy."""
+        assert batch.targets is not None
+        return F.cross_entropy(self(batch), batch.targets, class_weights)
+
+
+class TagNetwork(nn.Module):
+    """A biLSTM-CRF with a character CNN of its own (Ma and Hovy 2016; Peters et al. 2018)."""
+
+    def __init__(
+        self,
+        tokens: TokenInput,
+        crf: Crf,
+        *,
+        hidden_dim: int,
+        dropout: float,
+        n_characters: int,
+        char_filters: int,
+    ) -> None:
+        super().__init__()
+        self.tokens = tokens
+        self.dropout = nn.Dropout(dropout)
+        self.spell = nn.Embedding(n_characters, 16) if char_filters else None
+        self.convolve = nn.Conv1d(16, char_filters, 3, padding=1) if char_filters else None
+        self.encode = BiLstm(tokens.dim + char_filters, hidden_dim, n_layers=2, dropout=dropout)
+        self.emit = nn.Linear(2 * hidden_dim + tokens.output_dim, len(crf.start))
+        self.crf = crf
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the score of each tag of each word, (B, T, K)."""
+        (side,) = batch.sides
+        vectors, beside = self.tokens(side)
+        if self.spell is not None:
+            vectors = torch.cat([vectors, self._spelled(side)], dim=2)
+        read = self.encode(self.dropout(vectors), side.mask)
+        scores: Tensor = self.emit(self.dropout(_beside(read, beside)))
+        return scores
+
+    def _spelled(self, side: TokenBatch) -> Tensor:
+        """Convolve the characters of each word; padding has none, (B, T, char_filters)."""
+        assert self.spell is not None
+        assert self.convolve is not None
+        assert side.char_ids is not None
+        words = self.convolve(self.spell(side.char_ids[side.mask]).transpose(1, 2)).amax(2)
+        spelled: Tensor = words.new_zeros(*side.mask.shape, words.shape[1])
+        spelled[side.mask] = words
+        return spelled
+
+    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
+        """Return the mean negative log-likelihood of a sentence's tags."""
+        assert batch.targets is not None
+        log_likelihood: Tensor = self.crf(self(batch), batch.targets, batch.sides[0].mask)
+        return -log_likelihood.mean()
