@@ -1,9 +1,11 @@
 """How words on the command line become values, where cyclopts is too kind: it rounds 1.5 to 2."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from cyclopts import Token
+
+from elmore.errors import ConfigError
 
 _NAMES = ("mix", "all", "top")
 
@@ -22,3 +24,17 @@ def layers(_: Any, tokens: Sequence[Token]) -> str | int:
     if value not in _NAMES and not value.isdecimal():
         raise ValueError(f"got {value!r}, expected {', '.join(_NAMES)}, or the number of a layer")
     return value if value in _NAMES else int(value)
+
+
+def one_layer(_: Any, tokens: Sequence[Token]) -> str | int:
+    """Take mix, top or the number of a layer."""
+    value = tokens[0].value
+    if value not in ("mix", "top") and not value.isdecimal():
+        raise ValueError(f"got {value!r}, expected mix, top, or the number of a layer")
+    return int(value) if value.isdecimal() else value
+
+
+def check_choice(flag: str, value: str, choices: Any) -> None:
+    """Refuse a word that is not among those of a Literal type."""
+    if value not in get_args(choices):
+        raise ConfigError(f"{flag} is {value!r}; expected one of {', '.join(get_args(choices))}")

@@ -23,6 +23,10 @@ for verb, summary in {
     "doctor": "Look at text before training: what it holds, what it will cost.",
     "pretrain": "Train a biLM on your own text.",
     "perplexity": "Measure how well a model predicts text.",
+    "train": "Train a task on your examples: classify, tag or pair.",
+    "predict": "Give new texts their labels, or words their tags.",
+    "evaluate": "Measure a trained task.",
+    "compare": "Train a task with static vectors, ELMo and both: what does ELMo bring?",
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "convert": "Convert a model from or to the published format.",
 }.items():

@@ -184,3 +184,30 @@ def _training_facts(report: "Report") -> str:
     if report.held_out is not None:
         facts.append(f"held out {report.held_out.forward:,.1f} {report.held_out.backward:,.1f}")
     return "  ".join(facts)
+
+
+class FitBar:
+    """Shows how a task learns: a bar over the batches of all epochs."""
+
+    def __init__(self, n_epochs: int) -> None:
+        self._n_epochs = n_epochs
+        self._bar = progress_bar(shown=True)
+        self._task: TaskID | None = None
+        self._n_done = 0
+
+    def __enter__(self) -> "FitBar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def tell(self, batch: int, n_batches: int, loss: float) -> None:
+        """Show one batch."""
+        if self._task is None:
+            total = n_batches * self._n_epochs
+            self._task = self._bar.add_task("training", total=total, tokens=0)
+        self._n_done += 1
+        self._bar.update(
+            self._task, completed=self._n_done, description=f"training  loss {loss:.3f}"
+        )

@@ -1,0 +1,96 @@
+"""`elmore compare`: the same task with static vectors, with ELMo, and with both."""
+
+import json
+import sys
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from elmore.cli import arguments
+from elmore.cli.task_flags import (
+    DEFAULT_DATA,
+    NO_SETTINGS,
+    DataFlags,
+    Task,
+    TaskSettings,
+    new_task,
+    read_examples,
+)
+
+
+def compare(
+    task: Task,
+    /,
+    *,
+    train: Path,
+    dev: Path,
+    out: Annotated[Path, Parameter(alias="-o")],
+    elmo: str = "en",
+    static: Path | None = None,
+    variants: str = "static,static+elmo",
+    n_seeds: Annotated[int, Parameter(converter=arguments.whole_number)] = 3,
+    max_train: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    max_dev: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
+    settings: Annotated[TaskSettings, Parameter(name="*")] = NO_SETTINGS,  # type: ignore[valid-type]
+) -> None:
+    """Train a task in several ways and with several seeds: how much error does ELMo cut?
+
+    A table on standard output; results.json and chart.png in --out. The same command again goes on
+    where it stopped.
+
+    Parameters
+    ----------
+    task
+        classify, tag or pair.
+    train
+        The file of examples to learn from.
+    dev
+        The file of examples to measure on.
+    out
+        The folder of the comparison.
+    elmo
+        The biLM: a bundled name, a model folder or hf://owner/name.
+    static
+        Static vectors: a file of GloVe, word2vec or fastText, or a folder of ours.
+    variants
+        Some of static, elmo, static+elmo, top (the top layer only), output (ELMo beside the output)
+        and both (input and output), with commas; the first is what the others are held to.
+    n_seeds
+        Runs of each.
+    max_train
+        Learn from the first examples only.
+    max_dev
+        Measure on the first examples only.
+    """
+    from elmore.tasks.compare import compare as run_comparison
+    from elmore.tasks.compare import draw, summarize
+
+    model = new_task(task, elmo, static, settings)
+    learnt = read_examples(task, train, data)[:max_train]
+    watched = read_examples(task, dev, data)[:max_dev]
+
+    def tell(variant: str, seed: int) -> None:
+        sys.stderr.write(f"{variant}, seed {seed} of {n_seeds}\n")
+
+    runs = run_comparison(
+        model, learnt, watched, out, variants=variants.split(","), n_seeds=n_seeds, tell=tell
+    )
+    found = summarize(runs)
+    metric = "score on development examples"
+    if find_spec("matplotlib"):  # an extra
+        draw(found, metric, out / "chart.png")
+    if not sys.stdout.isatty():
+        for summary in found:
+            sys.stdout.write(json.dumps(asdict(summary)) + "\n")
+        return
+    sys.stdout.write(f"{'variant':14}  {metric}   error cut\n")
+    for summary in found:
+        cut = ""
+        if summary.error_cut is not None and summary.error_cut_sd is not None:
+            cut = f"{100 * summary.error_cut:6.1f} % ± {100 * summary.error_cut_sd:.1f}"
+        score = f"{100 * summary.mean:6.2f} ± {100 * summary.sd:.2f}"
+        sys.stdout.write(f"{summary.variant:14}  {score:28}   {cut}\n")

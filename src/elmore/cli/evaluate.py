@@ -1,0 +1,72 @@
+"""`elmore evaluate`: how well a trained task does on examples."""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from elmore.cli.task_flags import DEFAULT_DATA, TASKS, DataFlags, read_examples
+
+
+def evaluate(
+    model: Path,
+    examples: Path,
+    /,
+    *,
+    elmo: str | None = None,
+    static: Path | None = None,
+    data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
+) -> None:
+    """Measure a trained task: its score, each label by itself, and what is taken for what.
+
+    A table on a terminal, JSON in a pipe.
+
+    Parameters
+    ----------
+    model
+        The folder of a trained task.
+    examples
+        A file of examples.
+    elmo
+        Where the biLM is, if it is not where it was.
+    static
+        Where the static vectors are, if they are not where they were.
+    """
+    from elmore.tasks.estimator import read_task_config
+
+    task = read_task_config(model)["task"]
+    read = read_examples(task, examples, data)
+    found = TASKS[task].load(model, elmo=elmo, static=static).evaluate(read)
+    if sys.stdout.isatty():
+        _print(found)
+    else:
+        sys.stdout.write(json.dumps(dataclasses.asdict(found), ensure_ascii=False) + "\n")
+
+
+def _print(found: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    shares = {found.metric: found.score, "macro F1": found.macro_f1, "accuracy": found.accuracy}
+    console.print(", ".join(f"{name} {100 * share:.2f}" for name, share in shares.items()))
+    table = Table(box=None, pad_edge=False)
+    table.add_column("label")
+    for column in ("precision", "recall", "F1", "examples"):
+        table.add_column(column, justify="right")
+    for label, score in found.classes.items():
+        figures = (score.precision, score.recall, score.f1)
+        table.add_row(label, *(f"{100 * figure:.1f}" for figure in figures), f"{score.support:,}")
+    console.print(table)
+    labels = list(found.classes)
+    if found.confusion and len(labels) <= 20:
+        table = Table(box=None, pad_edge=False, title="right label, down; given, across")
+        for column in ("", *labels):
+            table.add_column(column, justify="right")
+        for label in labels:
+            row = found.confusion.get(label, {})
+            table.add_row(label, *(str(row.get(other, 0)) for other in labels))
+        console.print(table)

@@ -1,0 +1,78 @@
+"""`elmore train`: labelled examples to a trained task."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from elmore.cli.task_flags import (
+    DEFAULT_DATA,
+    NO_SETTINGS,
+    DataFlags,
+    Task,
+    TaskSettings,
+    new_task,
+    read_examples,
+)
+from elmore.cli.terminal import FitBar
+from elmore.errors import ConfigError
+
+
+def train(
+    task: Task,
+    /,
+    *,
+    train: Path,
+    dev: Path | None = None,
+    out: Annotated[Path, Parameter(alias="-o")],
+    elmo: str = "en",
+    static: Path | None = None,
+    data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
+    settings: Annotated[TaskSettings, Parameter(name="*")] = NO_SETTINGS,  # type: ignore[valid-type]
+) -> None:
+    """Train a task on your examples; the same command again goes on where it stopped.
+
+    Parameters
+    ----------
+    task
+        classify (a text has a label), tag (each word has a tag) or pair (two texts have a label).
+    train
+        The file of examples to learn from.
+    dev
+        The file of examples to stop by; without it some of the others are kept back.
+    out
+        The folder to make.
+    elmo
+        The biLM: a bundled name, a model folder, hf://owner/name, or none for static vectors alone.
+    static
+        Static vectors beside it: a file of GloVe, word2vec or fastText, or a folder of ours.
+    """
+    if out.exists():
+        raise ConfigError(f"{out} exists already; choose another name")
+    model = new_task(task, elmo, static, settings)
+    examples = read_examples(task, train, data)
+    watched = None if dev is None else read_examples(task, dev, data)
+    run = out.with_name(f"{out.name}.run")
+    try:
+        with FitBar(model.n_epochs) as bar:
+            model.fit(examples, dev=watched, folder=run, tell=bar.tell)
+    except KeyboardInterrupt:
+        said = f"{run} holds the epochs that are done; the same command goes on"
+        raise KeyboardInterrupt(said) from None
+    model.save(out)
+    shutil.rmtree(run, ignore_errors=True)
+    sys.stdout.write(_summary(model, out))
+
+
+def _summary(model: Any, out: Path) -> str:
+    progress = model.progress_
+    lines = [
+        f"{out}: best in epoch {progress.best_epoch} of {progress.epoch}, "
+        f"development score {100 * progress.best:.1f}\n"
+    ]
+    for place, mix in model.mixes.items():
+        learned = ", ".join(f"{name} {weight:.2f}" for name, weight in mix.weights().items())
+        lines.append(f"the mix at the {place}: {learned}\n")
+    return "".join(lines)

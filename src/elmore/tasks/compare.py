@@ -1,0 +1,164 @@
+"""The same task with other inputs, several seeds each: what does ELMo bring?
+
+Each run is written down as soon as it is done, so that a comparison that was stopped goes on. All
+runs share one cache of the biLM's vectors.
+"""
+
+import json
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from elmore.errors import ConfigError
+from elmore.folders import read_json, write_json
+from elmore.tasks.estimator import TaskModel
+from elmore.tasks.readers import Examples
+
+RESULTS, CACHE = "results.json", "cache"
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "static": {"elmo": None},
+    "elmo": {"static": None},
+    "static+elmo": {},
+    "top": {"layers": "top"},
+    "output": {"where": "output"},
+    "both": {"where": "both"},
+}
+"""What each changes: static vectors alone, ELMo alone, both; then both with the top layer only,
+with ELMo beside the output, and in both places."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training."""
+
+    variant: str
+    seed: int
+    score: float
+    """On the development examples, at its best."""
+    n_epochs: int
+    mixes: dict[str, dict[str, float]]
+    """The learned weights of the layers and gamma, by where they stand."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All seeds of a variant."""
+
+    variant: str
+    scores: list[float]
+    mean: float
+    sd: float
+    error_cut: float | None
+    """The share of the first variant's error that is gone, the mean over seeds."""
+    error_cut_sd: float | None
+
+
+def compare(
+    model: TaskModel,
+    train: Examples,
+    dev: Examples,
+    folder: Path,
+    *,
+    variants: Sequence[str],
+    n_seeds: int,
+    tell: Callable[[str, int], None] = lambda variant, seed: None,
+) -> list[Run]:
+    """Train every variant of `model` with every seed; `tell` is told before each."""
+    for variant in variants:
+        if variant not in VARIANTS:
+            raise ConfigError(f"no variant is called {variant!r}; known: {', '.join(VARIANTS)}")
+        if model.static is None and VARIANTS[variant].get("static", ...) is not None:
+            raise ConfigError(f"variant {variant!r} needs static vectors; name a file (--static)")
+    if n_seeds < 1:
+        raise ConfigError(f"n_seeds is {n_seeds}; expected at least 1")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / RESULTS
+    settings = {k: str(v) for k, v in model.get_params().items() if k not in ("seed", "cache")}
+    asked = {
+        "task": model.task,
+        "settings": settings,
+        "n_train": len(train),
+        "n_dev": len(dev),
+    }
+    runs = _read(path, asked)
+    done = {(run.variant, run.seed) for run in runs}
+    for seed in range(1, n_seeds + 1):
+        for variant in variants:
+            if (variant, seed) in done:
+                continue
+            tell(variant, seed)
+            made = type(model)(**{
+                **model.get_params(), **VARIANTS[variant], "seed": seed, "cache": folder / CACHE,
+            })  # fmt: skip
+            made.fit(train, dev=dev)
+            mixes = {place: mix.weights() for place, mix in made.mixes.items()}
+            progress = made.progress_
+            assert progress.best is not None
+            runs.append(Run(variant, seed, progress.best, progress.epoch, mixes))
+            beside = path.with_suffix(".part")
+            write_json(beside, {**asked, "runs": [asdict(run) for run in runs]})
+            beside.replace(path)
+    return [run for run in runs if run.variant in variants and run.seed <= n_seeds]
+
+
+def _read(path: Path, asked: dict[str, Any]) -> list[Run]:
+    """Return the runs that are done, if they are of the same comparison."""
+    if not path.exists():
+        return []
+    content = read_json(path)
+    for name, value in asked.items():
+        if content.get(name) != json.loads(json.dumps(value)):
+            raise ConfigError(
+                f"{path} holds another comparison ({name} differs); choose another --out"
+            )
+    return [Run(**run) for run in content["runs"]]
+
+
+def summarize(runs: Sequence[Run]) -> list[Summary]:
+    """Return a line for each variant, in their order; the first is what the others are held to."""
+    by_variant: dict[str, dict[int, float]] = {}
+    for run in runs:
+        by_variant.setdefault(run.variant, {})[run.seed] = run.score
+    first = next(iter(by_variant.values()))
+    found = []
+    for variant, scores in by_variant.items():
+        cuts = [
+            1 - (1 - score) / (1 - first[seed])
+            for seed, score in scores.items()
+            if scores is not first and first.get(seed, 1.0) < 1
+        ]
+        values = list(scores.values())
+        found.append(
+            Summary(
+                variant,
+                values,
+                statistics.mean(values),
+                _sd(values),
+                statistics.mean(cuts) if cuts else None,
+                _sd(cuts) if cuts else None,
+            )
+        )
+    return found
+
+
+def _sd(values: Sequence[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def draw(summaries: Sequence[Summary], metric: str, path: Path) -> None:
+    """Draw the scores of all variants with their spread."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  an extra
+
+    figure = Figure(figsize=(1.6 + 1.1 * len(summaries), 3.6), layout="constrained")
+    axes = figure.subplots()
+    colors = ["#9aa5b1", *["#1b4f9c"] * (len(summaries) - 1)]
+    means, spreads = [100 * s.mean for s in summaries], [100 * s.sd for s in summaries]
+    axes.bar([s.variant for s in summaries], means, yerr=spreads, color=colors, capsize=4)
+    lowest = min(mean - spread for mean, spread in zip(means, spreads, strict=True))
+    axes.set_ylim(bottom=max(0.0, lowest - 5))
+    axes.set_ylabel(f"{metric}, %")
+    axes.grid(axis="y", alpha=0.3)
+    figure.savefig(path, dpi=130)

@@ -1,0 +1,107 @@
+"""A task from the command line: trained, stopped, used, measured, compared."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import StaticVectors
+
+from .conftest import Refused, Run
+
+SMALL = ["--hidden-dim", "8", "--n-epochs", "3", "--batch-size", "8", "--tokenizer", "whitespace"]
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    rows = [("good film", "yes"), ("bad film", "no"), ("a good one", "yes"), ("a bad one", "no")]
+    path = tmp_path / "texts.tsv"
+    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows * 5))
+    return path
+
+
+@pytest.fixture
+def static(tmp_path: Path) -> Path:
+    vectors = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
+    StaticVectors(["good", "bad", "film", "one", "a"], vectors).write_text(tmp_path / "vectors.txt")
+    return tmp_path / "vectors.txt"
+
+
+def test_classify(
+    elmore: Run, refused: Refused, tiny_model: Path, texts: Path, static: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "task"
+    where = ["--elmo", tiny_model, "--static", static, *SMALL]
+    done = elmore("train", "classify", "--train", texts, "--dev", texts, "--out", out, *where)
+    assert (done.code, done.err) == (0, "")
+    assert "the mix at the input: layer 0 0." in done.out
+    assert sorted(path.name for path in out.iterdir()) == ["config.json", "model.safetensors"]
+    assert not (tmp_path / "task.run").exists()
+    first, second = elmore("predict", out, "good film", "bad film", "--probabilities").records
+    assert first["text"] == "good film"
+    assert first["label"] in ("yes", "no")
+    assert sum(second["probabilities"].values()) == pytest.approx(1)
+    (found,) = elmore("evaluate", out, texts).records
+    assert found["metric"] == "accuracy"
+    assert set(found["classes"]) == {"yes", "no"}
+    assert "exists already" in refused("train", "classify", "--train", texts, "--out", out, *where)
+
+
+def test_tag_and_pair(elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path) -> None:
+    tagged = tmp_path / "tagged.txt"
+    tagged.write_text("He O\nsaw O\nSeoul B-LOC\n\nSeoul B-LOC\nfell O\n\n" * 6)
+    where = ["--elmo", tiny_model, *SMALL]
+    assert elmore("train", "tag", "--train", tagged, "--out", tmp_path / "tag", *where).code == 0
+    (found,) = elmore("predict", tmp_path / "tag", "He saw Seoul", "--probabilities").records
+    assert found["tokens"] == ["He", "saw", "Seoul"]
+    assert len(found["tags"]) == len(found["probabilities"]) == 3
+    (score,) = elmore("evaluate", tmp_path / "tag", tagged).records
+    assert score["metric"] == "span F1"
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("sentence1\tsentence2\tlabel\n" + "a\ta\tsame\na\tb\tother\n" * 8)
+    assert elmore("train", "pair", "--train", pairs, "--out", tmp_path / "pair", *where).code == 0
+    (found,) = elmore("predict", tmp_path / "pair", "a\tb").records
+    assert found["label"] in ("same", "other")
+    said = refused("predict", tmp_path / "pair", "a b")
+    assert "a pair is two texts with a tab between them" in said
+
+
+def test_compare(elmore: Run, tiny_model: Path, texts: Path, static: Path, tmp_path: Path) -> None:
+    arguments = [
+        "compare", "classify", "--train", texts, "--dev", texts, "--out", tmp_path / "out",
+        "--elmo", tiny_model, "--static", static, "--variants", "static,elmo,static+elmo,both",
+        "--n-seeds", "2", *SMALL,
+    ]  # fmt: skip
+    done = elmore(*arguments)
+    assert done.code == 0
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [row["variant"] for row in rows] == ["static", "elmo", "static+elmo", "both"]
+    assert all(len(row["scores"]) == 2 for row in rows)
+    assert rows[0]["error_cut"] is None
+    assert done.err.count("seed") == 8
+    again = elmore(*arguments)
+    assert (again.out, again.err) == (done.out, "")  # nothing is trained again
+    runs = json.loads((tmp_path / "out/results.json").read_text())["runs"]
+    assert len(runs) == 8
+    other = elmore(*arguments, "--dropout", "0.1")
+    assert other.code == 2
+    assert "holds another comparison (settings differs)" in other.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--char-filters", "3"], "--char-filters is not a setting of classify"),
+        (["--format", "conll"], "--format is 'conll'; expected one of auto, tsv"),
+        (["--label-field", "mark"], "has no field 'mark'; name one of 'text', 'label'"),
+        (["--layers", "all"], "expected mix, top, or the number of a layer"),
+        (["--elmo", "none"], "there are no vectors to learn from"),
+        (["--elmo", "nowhere"], "there is no folder 'nowhere'"),
+    ],
+)
+def test_what_cannot_be(
+    refused: Refused, texts: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    said = refused("train", "classify", "--train", texts, "--out", tmp_path / "out", *arguments)
+    assert message in said
