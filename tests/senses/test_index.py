@@ -1,0 +1,109 @@
+"""An index holds each occurrence once, as `Elmo` gives it, however often its build was killed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import Elmo
+from elmore.errors import ConfigError, DataError, FormatError
+from elmore.senses import index as building
+from elmore.senses.index import IndexConfig, OccurrenceIndex, build_index
+
+LINES = [f"the bank {k} of the river" if k % 3 else f"은행 {k} 의 돈" for k in range(40)]
+ALL = IndexConfig(layers=(0, 2))
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "_SENTENCES_AT_ONCE", 7)
+
+
+def build(
+    elmo: Elmo, folder: Path, config: IndexConfig = ALL, lines: list[str] = LINES
+) -> OccurrenceIndex:
+    return build_index(elmo, lines, folder, config, source=["text"])
+
+
+def test_every_occurrence_is_there(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    found = build(tiny_elmo, tmp_path / "index")
+    assert len(found) == sum(len(line.split()) for line in LINES)
+    row = 0
+    for line, read in zip(LINES, tiny_elmo.encode_tokens(LINES, layers="all"), strict=True):
+        for place, word in enumerate(line.split()):
+            occurrence = found.occurrence(row)
+            assert (occurrence.word, occurrence.place) == (word, place)
+            assert occurrence.tokens == tuple(line.split())
+            for layer in (0, 2):
+                vector = read.vectors[layer, place].astype(np.float16)
+                np.testing.assert_allclose(found.vectors(layer)[row], vector, atol=1e-3)
+            row += 1
+    assert found.rows("은행").tolist() == [
+        row for row in range(len(found)) if found.occurrence(row).word == "은행"
+    ]
+    with pytest.raises(DataError, match="'boat' does not occur"):
+        found.rows("boat")
+    with pytest.raises(ConfigError, match="has no layer 1; it has 0, 2"):
+        found.vectors(1)
+
+
+def test_some_words_and_not_too_many(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    config = IndexConfig(layers=(1,), words=("bank", "은행"), max_per_word=5)
+    found = build(tiny_elmo, tmp_path / "index", config)
+    assert sorted(found.words) == ["bank", "은행"]
+    assert [len(found.rows(word)) for word in ("bank", "은행")] == [5, 5]
+    assert found.occurrence(int(found.rows("bank")[-1])).tokens[2] == "7"  # the first five
+
+
+@pytest.mark.parametrize("n_lines", [0, 3, 7, 20, 39])
+def test_a_killed_build_goes_on_to_the_same_files(
+    tiny_elmo: Elmo, tmp_path: Path, n_lines: int
+) -> None:
+    def cut() -> Iterator[str]:
+        yield from LINES[:n_lines]
+        raise KeyboardInterrupt
+
+    config = IndexConfig(layers=(1, 2), max_per_word=9)
+    whole = build(tiny_elmo, tmp_path / "whole", config)
+    with pytest.raises(KeyboardInterrupt):
+        build_index(tiny_elmo, cut(), tmp_path / "cut", config, source=["text"])
+    if (tmp_path / "cut/index.json").exists():
+        with pytest.raises(FormatError, match="is not finished"):
+            OccurrenceIndex.open(tmp_path / "cut")
+        for path in (tmp_path / "cut").glob("*.f16"):
+            with path.open("ab") as file:
+                file.write(b"what a kill left")
+    build(tiny_elmo, tmp_path / "cut", config)
+    for path in whole.folder.iterdir():
+        assert (tmp_path / "cut" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_an_index_of_something_else(tiny_elmo: Elmo, tiny_model: Path, tmp_path: Path) -> None:
+    found = build(tiny_elmo, tmp_path / "index")
+    with pytest.raises(ConfigError, match="was begun with another config"):
+        build(tiny_elmo, tmp_path / "index", IndexConfig(layers=(1,)))
+    with pytest.raises(ConfigError, match="was begun with another corpus"):
+        build_index(tiny_elmo, LINES, tmp_path / "index", ALL, source=["other"])
+    other = Elmo.from_pretrained(tiny_model)
+    other.bilm.token_encoder.embedding.weight.data += 1
+    with pytest.raises(FormatError, match="was built with another model"):
+        OccurrenceIndex.open(tmp_path / "index", other)
+    (found.folder / "words.txt").write_text("no\n")
+    with pytest.raises(FormatError, match="is not as it was written"):
+        OccurrenceIndex.open(tmp_path / "index")
+    with pytest.raises(FormatError, match="expected an index"):
+        OccurrenceIndex.open(tmp_path)
+
+
+def test_what_cannot_be(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    for options, message in (
+        ({"layers": ()}, "there is no layer to keep"),
+        ({"layers": (1,), "words": ()}, "the list of words is empty"),
+        ({"layers": (1,), "max_per_word": 0}, "max_per_word is 0"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            IndexConfig(**options)
+    with pytest.raises(ConfigError, match="there is no layer 7; the model has 0 to 2"):
+        build(tiny_elmo, tmp_path / "index", IndexConfig(layers=(7,)))
+    assert not (tmp_path / "index").exists()
