@@ -14,7 +14,7 @@ setup:          ## a virtual environment with the package and what the demo need
 dev:            ## the same with every extra and the development tools
 	@$(PYTHON) tools/bootstrap.py --dev
 
-demo: setup     ## bank, play and 사과 in their sentences, with the bundled models
+demo: setup     ## bank and play in their sentences, by the bundled model
 	@$(BIN)/python tools/demo.py
 
 test: lint types unit  ## lint, type-check, run every test

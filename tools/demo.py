@@ -45,24 +45,11 @@ STORIES = (
             "The two teams will play in the final .",
         ),
     ),
-    (
-        "ko",
-        "사과",
-        "an apple, or an apology?",
-        (
-            "나는 아침에 사과를 먹었다.",
-            "사과와 배는 가을에 나는 과일이다.",
-            "농부가 사과 나무를 심었다.",
-            "그는 국민에게 사과를 했다.",
-            "대통령은 이 사건에 대해 공식 사과를 발표했다.",
-            "회사는 피해자에게 사과하였다.",
-        ),
-    ),
 )
 
 
 def main() -> int:
-    """Tell the three stories."""
+    """Tell the stories."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("build/demo"), help="for the pictures")
     out = parser.parse_args().out

@@ -201,7 +201,7 @@ def test_advice_on_memory(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = look(text, cell_dim=1024)
     assert found.time is None
     assert "needs more memory than this machine" in found.advice[0]
-    assert "--recipe tiny" in found.advice[0]
+    assert "--recipe small-cpu" in found.advice[0]
 
 
 def test_long_updates_are_reckoned_from_short_ones(text: Path) -> None:

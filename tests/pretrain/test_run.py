@@ -3,6 +3,7 @@
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,9 @@ def test_the_model_folder_is_one_like_any_other(learned: tuple[Path, Run], tmp_p
     ) == 0  # fmt: skip
     for name in ("written", "converted"):
         published = read_bilm_tf_folder(tmp_path / name)
-        assert published.bilm.config == model.bilm.config
+        shape = model.bilm.config
+        spelled = replace(shape.token_encoder, spelling="bilm-tf")  # which it does not store
+        assert published.bilm.config == replace(shape, token_encoder=spelled)
         theirs = total(published, held_out)
         assert theirs.forward == pytest.approx(ours.forward, rel=1e-6)
         assert theirs.backward == pytest.approx(ours.backward, rel=1e-6)
