@@ -22,6 +22,16 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def read_format(path: Path, expected: str) -> dict[str, Any]:
+    """Read a JSON object that says which format it has."""
+    content = read_json(path)
+    if content.get("format") != expected:
+        raise FormatError(
+            f"{path}: format is {content.get('format')!r}; this version reads {expected!r}"
+        )
+    return content
+
+
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON object for people and machines."""
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

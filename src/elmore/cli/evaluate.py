@@ -35,7 +35,7 @@ def evaluate(
     static
         Where the static vectors are, if they are not where they were.
     """
-    from elmore.tasks.estimator import read_task_config
+    from elmore.tasks.saved import read_task_config
 
     task = read_task_config(model)["task"]
     read = read_examples(task, examples, data)

@@ -36,7 +36,7 @@ def predict(
         Give the probability of each label, or of each word's tags, as well.
     """
     from elmore.cli.task_flags import TASKS
-    from elmore.tasks.estimator import read_task_config
+    from elmore.tasks.saved import read_task_config
 
     cls = TASKS[read_task_config(model)["task"]]
     task: Any = cls.load(model, elmo=elmo, static=static)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import FormatError
-from elmore.folders import read_json
+from elmore.folders import read_format
 from elmore.model import BiLMConfig, CharCnnConfig
 from elmore.text import UNKNOWN, CharEncoder, Vocab
 
@@ -121,11 +121,7 @@ class Corpus:
         path = folder / MANIFEST
         if not path.exists():
             raise FormatError(f"{folder} has no {MANIFEST}; expected a prepared corpus")
-        manifest = read_json(path)
-        if manifest.get("format") != FORMAT:
-            raise FormatError(
-                f"{path}: format is {manifest.get('format')!r}; this version reads {FORMAT!r}"
-            )
+        manifest = read_format(path, FORMAT)
         try:
             _check_sizes(folder, manifest["files"])
             return cls(folder, Vocab.read(folder / VOCAB), manifest)

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.folders import read_json, write_json
+from elmore.folders import read_format, write_json
 from elmore.text.reading import Reading
 
 FACTS, OCCURRENCES = "index.json", "occurrences.i32"
@@ -317,12 +317,7 @@ def _sizes(facts: Facts, layers: Sequence[int], dim: int) -> dict[str, int]:
 def _read_facts(folder: Path) -> dict[str, Any] | None:
     if not (folder / FACTS).exists():
         return None
-    content = read_json(folder / FACTS)
-    if content.get("format") != FORMAT:
-        raise FormatError(
-            f"{folder / FACTS}: format is {content.get('format')!r}; this version reads {FORMAT!r}"
-        )
-    return content
+    return read_format(folder / FACTS, FORMAT)
 
 
 def _write_facts(folder: Path, content: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
-from elmore.folders import new_folder, read_json, write_json
+from elmore.folders import new_folder, read_format, write_json
 from elmore.static.readers import DecodingErrors, read_table
 from elmore.text import Vocab
 
@@ -186,11 +186,7 @@ class StaticVectors:
 def _read_folder(folder: Path) -> tuple[Sequence[str], Vectors]:
     if not (folder / CONFIG).exists():
         raise FormatError(f"{folder} has no {CONFIG}; expected a folder of static vectors")
-    config = read_json(folder / CONFIG)
-    if config.get("format") != FORMAT:
-        raise FormatError(
-            f"{folder / CONFIG}: format is {config.get('format')!r}; this version reads {FORMAT!r}"
-        )
+    config = read_format(folder / CONFIG, FORMAT)
     words = Vocab.read(folder / VOCAB).words
     try:
         vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)

@@ -13,14 +13,11 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from elmore.embed import Elmo
 from elmore.embed.results import DType
 from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
-from elmore.folders import new_folder, read_json, write_json
 from elmore.model import ScalarMix
 from elmore.model.mix import Norm
 from elmore.static import StaticVectors
@@ -30,6 +27,7 @@ from elmore.tasks.layers import Tokens, stored_layers
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.networks import Batch
 from elmore.tasks.readers import Examples
+from elmore.tasks.saved import check_hash, load_weights, read_task_config, source_of, write_task
 from elmore.text import CharEncoder, tokenizer_by_name
 
 try:
@@ -37,11 +35,8 @@ try:
 except ImportError:
     raise MissingExtraError("elmore.tasks", "tasks") from None
 
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
-FORMAT = "elmore-task-1"
-
 _PREDICTED_AT_ONCE = 64
-_NOT_SAVED = ("elmore", "elmo", "static", "cache")
+_NOT_SAVED = ("elmo", "static", "cache")
 
 T = TypeVar("T")
 
@@ -253,7 +248,7 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """Return the sentences of each side with their vectors."""
         found = []
         for side in self._sides(X):
-            tokens = [sentence or ("",) for sentence in side]
+            tokens = [sentence or ("",) for sentence in side]  # a text may have no words
             layers = None
             if self.sources_.elmo is not None and self.freeze:
                 layers = stored_layers(self.sources_.elmo, tokens, cache, self.cache_dtype)
@@ -319,21 +314,13 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             raise ConfigError(f"this {type(self).__name__} has learnt nothing yet; call fit first")
         elmo, static = self.sources_.elmo, self.sources_.static
         content = {
-            "format": FORMAT,
             "task": self.task,
             "settings": {k: v for k, v in self.get_params().items() if k not in _NOT_SAVED},
             "labels": self.classes_.tolist(),
             "elmo": elmo and {"source": elmo.source, "hash": elmo.model.fingerprint()},
             "static": static and {"source": static.source, "hash": static.fingerprint()},
         }
-        weights = {name: value.contiguous() for name, value in self.network_.state_dict().items()}
-        with new_folder(Path(folder)) as beside:
-            write_json(beside / CONFIG, content)
-            try:
-                save_file(weights, beside / WEIGHTS)
-                (beside / WEIGHTS).chmod(0o644)
-            except SafetensorError as error:
-                raise OSError(f"{folder} cannot be written: {error}") from None
+        write_task(Path(folder), content, self.network_.state_dict())
 
     @classmethod
     def load(
@@ -349,54 +336,15 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         if content["task"] != cls.task:
             raise FormatError(f"{folder} holds a task {content['task']!r}, not {cls.task!r}")
         made = cls(
-            elmo=elmo or _source(content, "elmo", folder),
-            static=static or _source(content, "static", folder),
+            elmo=elmo or source_of(content, "elmo", folder),
+            static=static or source_of(content, "static", folder),
             **content["settings"],
         )
         made.classes_ = np.array(content["labels"])
         made._open()
-        _check_hash(
-            content["elmo"], made.sources_.elmo and made.sources_.elmo.model, folder, "elmo"
-        )
-        _check_hash(content["static"], made.sources_.static, folder, "static")
+        check_hash(content["elmo"], made.sources_.elmo and made.sources_.elmo.model, folder, "elmo")
+        check_hash(content["static"], made.sources_.static, folder, "static")
         made.network_ = made._new_network()
-        try:
-            made.network_.load_state_dict(load_file(folder / WEIGHTS))
-        except (SafetensorError, RuntimeError, FileNotFoundError) as error:
-            reason = str(error).partition("\n")[0]
-            raise FormatError(
-                f"{folder / WEIGHTS} cannot be read ({reason}); copy it anew"
-            ) from None
+        load_weights(folder, made.network_)
         made.network_.eval()
         return made
-
-
-def read_task_config(folder: Path) -> dict[str, Any]:
-    """Read what a saved folder says of itself."""
-    if not (folder / CONFIG).exists():
-        raise FormatError(f"{folder} has no {CONFIG}; expected the folder of a trained task")
-    content = read_json(folder / CONFIG)
-    if content.get("format") != FORMAT:
-        raise FormatError(
-            f"{folder / CONFIG}: format is {content.get('format')!r}; this version reads {FORMAT!r}"
-        )
-    return content
-
-
-def _source(content: dict[str, Any], kind: str, folder: Path) -> str | None:
-    said = content[kind]
-    if said is None:
-        return None
-    if said["source"] is None:
-        raise ConfigError(
-            f"{folder} does not say where its {kind} vectors came from; name them: {kind}=…"
-        )
-    return str(said["source"])
-
-
-def _check_hash(said: dict[str, Any] | None, opened: Any, folder: Path, kind: str) -> None:
-    if said is not None and opened.fingerprint() != said["hash"]:
-        raise FormatError(
-            f"{folder} was trained with other {kind} vectors than those of {said['source']!r} now; "
-            f"name the right ones: {kind}=…"
-        )

@@ -61,12 +61,12 @@ class Sources:
 
 
 class Sentences:
-    """Tokenized sentences and, ready to be put into batches, what their sources say of them."""
+    """Tokenized sentences, none empty, and what their sources say of them, for batches."""
 
     def __init__(
         self, tokens: Sequence[Tokens], sources: Sources, layers: StoredLayers | None
     ) -> None:
-        self.tokens = [sentence or ("",) for sentence in tokens]  # a text may have no words
+        self.tokens = tokens
         self.sources = sources
         self.layers = layers
         self.lengths = np.array([len(sentence) for sentence in self.tokens])
@@ -94,7 +94,7 @@ class Sentences:
             vectors = np.where(rows[:, None] < 0, sources.static.unknown_vector, vectors)
             static = _padded(torch.from_numpy(vectors), mask)
         if self.layers is not None:
-            stored = torch.from_numpy(np.asarray(self.layers.tokens[places])).float()
+            stored = torch.from_numpy(np.asarray(self.layers[places])).float()
             layers = _padded(stored, mask).permute(2, 0, 1, 3)
         elif sources.elmo is not None:
             elmo_ids = sources.elmo.ids([list(sentence) for sentence in words]).ids

@@ -6,8 +6,7 @@ not.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,11 @@ from elmore.embed import Elmo
 from elmore.embed.results import DType
 
 Tokens = tuple[str, ...]
+StoredLayers = npt.NDArray[Any]
+"""The layers of all tokens of some sentences, one sentence after the other, (N, L + 1, D)."""
 
 _SENTENCES_AT_ONCE = 512
 _DECIDING = ("model", "known words", "normalization", "precision")
-
-
-@dataclass(frozen=True)
-class StoredLayers:
-    """The layers of some sentences, one after the other."""
-
-    tokens: npt.NDArray[Any]
-    """(N, L + 1, D), float16 or float32."""
 
 
 def stored_layers(
@@ -36,19 +29,19 @@ def stored_layers(
     sentences: Sequence[Tokens],
     folder: Path,
     dtype: DType,
-    progress: Callable[[int], None] = lambda n_sentences: None,
 ) -> StoredLayers:
-    """Return the layers of `sentences`, from `folder` if they were computed before."""
+    """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already."""
     path = folder / f"{_name(elmo, sentences, dtype)}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(".part")
         try:
-            _write(elmo, sentences, beside, dtype, progress)
+            _write(elmo, sentences, beside, dtype)
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
-    return StoredLayers(np.load(path, mmap_mode="r", allow_pickle=False))
+    stored: StoredLayers = np.load(path, mmap_mode="r", allow_pickle=False)
+    return stored
 
 
 def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType) -> str:
@@ -61,13 +54,7 @@ def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType) -> str:
     return digest.hexdigest()
 
 
-def _write(
-    elmo: Elmo,
-    sentences: Sequence[Tokens],
-    path: Path,
-    dtype: DType,
-    progress: Callable[[int], None],
-) -> None:
+def _write(elmo: Elmo, sentences: Sequence[Tokens], path: Path, dtype: DType) -> None:
     shape = (sum(map(len, sentences)), elmo.n_layers, elmo.dim)
     stored = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     place = 0
@@ -77,5 +64,4 @@ def _write(
             n_tokens = found.vectors.shape[1]
             stored[place : place + n_tokens] = found.vectors.transpose(1, 0, 2)
             place += n_tokens
-        progress(len(some))
     stored.flush()

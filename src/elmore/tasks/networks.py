@@ -55,7 +55,20 @@ def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
 
 
-class TextNetwork(nn.Module):
+def _mean(vectors: Tensor, mask: Tensor) -> Tensor:
+    return vectors.masked_fill(~mask[:, :, None], 0.0).sum(1) / mask.sum(1, keepdim=True)
+
+
+class _LabelNetwork(nn.Module):
+    """A network that gives each example a score for each label."""
+
+    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
+        """Return the mean cross-entropy."""
+        assert batch.targets is not None
+        return F.cross_entropy(self(batch), batch.targets, class_weights)
+
+
+class TextNetwork(_LabelNetwork):
     """The biattentive classification network (McCann et al. 2017), for one text.
 
     A layer of ReLUs, a biLSTM, attention of the text to itself, a second biLSTM that reads a token
@@ -98,20 +111,15 @@ class TextNetwork(nn.Module):
         return torch.cat(
             [
                 vectors.masked_fill(hidden, -limit).amax(1),
-                vectors.masked_fill(hidden, 0.0).sum(1) / mask.sum(1, keepdim=True),
+                _mean(vectors, mask),
                 vectors.masked_fill(hidden, limit).amin(1),
                 (weights[:, None] @ vectors)[:, 0],
             ],
             dim=1,
         )
 
-    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
-        """Return the mean cross-entropy."""
-        assert batch.targets is not None
-        return F.cross_entropy(self(batch), batch.targets, class_weights)
 
-
-class PairNetwork(nn.Module):
+class PairNetwork(_LabelNetwork):
     """ESIM (Chen et al. 2017): two texts, each read beside what it attends to in the other."""
 
     def __init__(
@@ -149,14 +157,8 @@ class PairNetwork(nn.Module):
         """Return the mean and the maximum of a text, (B, 4H)."""
         together = torch.cat([own, attended, own - attended, own * attended], dim=2)
         read = self.compose(self.dropout(F.relu(self.project(together))), mask)
-        hidden = ~mask[:, :, None]
-        mean = read.masked_fill(hidden, 0.0).sum(1) / mask.sum(1, keepdim=True)
-        return torch.cat([mean, read.masked_fill(hidden, -1e4).amax(1)], dim=1)
-
-    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
-        """Return the mean cross-entropy."""
-        assert batch.targets is not None
-        return F.cross_entropy(self(batch), batch.targets, class_weights)
+        maximum = read.masked_fill(~mask[:, :, None], -1e4).amax(1)
+        return torch.cat([_mean(read, mask), maximum], dim=1)
 
 
 class TagNetwork(nn.Module):
