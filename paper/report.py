@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from elmore.errors import DataError, ElmoreError
 
@@ -19,6 +20,8 @@ class Results:
     rows: Mapping[str, Sequence[float]]
     scale: float = 1
     """What the numbers are multiplied by where they are shown."""
+    digits: int = 1
+    """After the point."""
 
     def __str__(self) -> str:
         widths = [max(7, len(column)) for column in self.columns]
@@ -32,16 +35,20 @@ class Results:
         ]
         for name, numbers in self.rows.items():
             cells = zip(numbers, widths, strict=True)
-            shown = "".join(f"  {n * self.scale:{width}.1f}" for n, width in cells)
+            shown = "".join(f"  {n * self.scale:{width}.{self.digits}f}" for n, width in cells)
             lines.append(f"{name:{first}}{shown}")
         return "\n".join(lines)
 
 
-def arguments_of(description: str | None) -> Namespace:
-    """Read the arguments that every command has."""
+def arguments_of(
+    description: str | None, folders: Mapping[str, str] = MappingProxyType({})
+) -> Namespace:
+    """Read the arguments that every command has, and other folders with what they are."""
     parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="en", help="a bundled name or a model folder")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data set")
+    for name, what in folders.items():
+        parser.add_argument(f"--{name}", type=Path, required=True, help=what)
     parser.add_argument("--json", type=Path, help="where to write the table as JSON")
     return parser.parse_args()
 
@@ -54,7 +61,7 @@ def run(measure: Callable[[], Results], arguments: Namespace) -> None:
         results = measure()
         print(results)
         if arguments.json:
-            content = {"model": arguments.model, **asdict(results)}
+            content = {"model": getattr(arguments, "model", None), **asdict(results)}
             arguments.json.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
     except (ElmoreError, OSError) as error:
         print(f"paper: {error}", file=sys.stderr)

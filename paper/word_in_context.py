@@ -44,8 +44,8 @@ def read_pairs(data: Path, split: str) -> Pairs:
 def _read_kobest(path: Path) -> Pairs:
     first, second, same = [], [], []
     for where, row in islice(read_rows(path, 9), 1, None):
-        first.append(_bracketed(row[2], where))
-        second.append(_bracketed(row[5], where))
+        first.append(_marked(row[2], row[1], where))
+        second.append(_marked(row[5], row[1], where))
         answer = row[8].strip().lower()  # written False, FALSE and " False"
         if answer not in ("true", "false"):
             raise DataError(f"{where} has the answer {row[8]!r}; expected true or false")
@@ -53,12 +53,16 @@ def _read_kobest(path: Path) -> Pairs:
     return Pairs(first, second, np.array(same))
 
 
-def _bracketed(text: str, where: str) -> Sentence:
-    """Take the brackets off the word that stands in them."""
-    before, _, rest = text.partition("[")
-    word, closing, after = rest.partition("]")
+def _marked(text: str, target: str, where: str) -> Sentence:
+    """Take the brackets off the word that stands in them; one sentence has none around it."""
+    if "[" in text:
+        before, _, rest = text.partition("[")
+        word, closing, after = rest.partition("]")
+    else:
+        before, closing, after = text.partition(target)
+        word = target
     if not closing:
-        raise DataError(f"{where} has the sentence {text!r}; expected a word in [brackets]")
+        raise DataError(f"{where} has the sentence {text!r}; expected {target!r} in [brackets]")
     return Sentence(before + word + after, [(len(before), len(before) + len(word))])
 
 

@@ -62,7 +62,7 @@ def test_a_full_cache_does_not_change_vectors(tiny_elmo: Elmo) -> None:
         for one, other in zip(
             small.encode_tokens(texts), tiny_elmo.encode_tokens(texts), strict=True
         ):
-            np.testing.assert_allclose(one.vectors, other.vectors, atol=2e-6, rtol=0)
+            np.testing.assert_allclose(one.vectors, other.vectors, atol=5e-6, rtol=0)
     assert len(small.cache) == 3
 
 
@@ -70,7 +70,7 @@ def test_no_cache_at_all(tiny_elmo: Elmo) -> None:
     none = Elmo(tiny_elmo.model, cache_words=0)
     for text in ([["a", "b"]], [["a"]]):
         (found,), (expected,) = none.encode_tokens(text), tiny_elmo.encode_tokens(text)
-        np.testing.assert_allclose(found.vectors, expected.vectors, atol=2e-6, rtol=0)
+        np.testing.assert_allclose(found.vectors, expected.vectors, atol=5e-6, rtol=0)
     assert len(none.cache) == 0
 
 
@@ -81,7 +81,7 @@ def test_one_elmo_serves_several_threads(tiny_elmo: Elmo, threads: int) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: shared.encode_tokens(text)[0].vectors, texts))
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-6, rtol=0)
+        np.testing.assert_allclose(one, other, atol=5e-6, rtol=0)
 
 
 def test_refused_size(tiny_elmo: Elmo) -> None:

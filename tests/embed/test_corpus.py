@@ -111,7 +111,7 @@ def test_vectors_are_those_of_elmo(tiny_model: Path, tmp_path: Path) -> None:
     embed_corpus(elmo, lines, tmp_path / "out.npz", options, nothing)
     with np.load(tmp_path / "out.npz") as found:
         for number, text in enumerate(elmo.encode_tokens(lines)):
-            np.testing.assert_allclose(found[str(number)], text.vectors, atol=2e-6, rtol=0)
+            np.testing.assert_allclose(found[str(number)], text.vectors, atol=5e-6, rtol=0)
             assert tuple(found[f"{number}.tokens"]) == text.tokens
 
 

@@ -33,7 +33,7 @@ def test_alone_or_in_any_batch(
     (alone,) = tiny_elmo.encode_tokens([text], layers="all")
     found = small.encode_tokens(batch, layers="all")[min(place, len(others))]
     assert found.tokens == tuple(text)
-    np.testing.assert_allclose(found.vectors, alone.vectors, atol=2e-6, rtol=0)
+    np.testing.assert_allclose(found.vectors, alone.vectors, atol=5e-6, rtol=0)
 
 
 @settings(deadline=None, max_examples=40)
@@ -49,14 +49,14 @@ def test_each_direction_sees_only_its_own_side(
     a = here.vectors[:, len(before)]
     b = right.vectors[:, len(before)]
     c = left.vectors[:, len(other)]
-    np.testing.assert_allclose(a[:, :half], b[:, :half], atol=2e-6, rtol=0)
-    np.testing.assert_allclose(a[:, half:], c[:, half:], atol=2e-6, rtol=0)
+    np.testing.assert_allclose(a[:, :half], b[:, :half], atol=5e-6, rtol=0)
+    np.testing.assert_allclose(a[:, half:], c[:, half:], atol=5e-6, rtol=0)
 
 
 def test_layer_0_knows_no_context_and_the_others_do(tiny_elmo: Elmo) -> None:
     river, money = tiny_elmo.encode_tokens([["river", "bank"], ["money", "bank"]], layers="all")
     difference = np.abs(river.vectors[:, 1] - money.vectors[:, 1]).max(axis=1)
-    assert difference[0] <= 2e-6
+    assert difference[0] <= 5e-6
     assert (difference[1:] > 1e-3).all()
 
 
@@ -71,5 +71,5 @@ def test_a_long_text_in_pieces_equals_the_whole(tiny_elmo: Elmo, budget: int) ->
             Elmo(tiny_elmo.model, max_batch_tokens=budget, engine="fast"),
         )
     )
-    np.testing.assert_allclose(pieces.vectors, whole.vectors, atol=2e-6, rtol=0)
+    np.testing.assert_allclose(pieces.vectors, whole.vectors, atol=5e-6, rtol=0)
     np.testing.assert_allclose(fast.vectors, whole.vectors, atol=1e-5, rtol=0)

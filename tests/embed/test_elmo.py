@@ -165,7 +165,7 @@ def test_ids_are_what_the_network_reads(tiny_elmo: Elmo) -> None:
     assert batch.ids.shape == (4, 9, 50)
     output = tiny_elmo.bilm(batch.ids, batch.mask)
     (expected,) = tiny_elmo.encode_tokens(TEXTS[:1], layers="all", keep_sentence_marks=True)
-    np.testing.assert_allclose(output.layers[:, 0].numpy(), expected.vectors, atol=2e-6)
+    np.testing.assert_allclose(output.layers[:, 0].numpy(), expected.vectors, atol=5e-6)
 
 
 def test_a_word_outside_a_table_without_unknown_is_named() -> None:

@@ -64,7 +64,7 @@ def test_equals_elmo(tiny_elmo: Elmo) -> None:
         assert output.mask.sum(dim=1).tolist() == [len(text.tokens) for text in expected]
         for row, text in enumerate(expected):
             found = output.mixes[0][row].detach().numpy()
-            np.testing.assert_allclose(found[: len(text.tokens)], text.vectors, atol=2e-6)
+            np.testing.assert_allclose(found[: len(text.tokens)], text.vectors, atol=5e-6)
             assert (found[len(text.tokens) :] == 0).all()
 
 

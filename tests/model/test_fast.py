@@ -39,11 +39,11 @@ def test_equals_the_textbook(threads: int, lstm: LstmConfig, lengths: list[int])
     torch.testing.assert_close(fast_words, words, atol=1e-6, rtol=0)
     fast, textbook = (engine.read(words, sentences, None) for engine in engines)
     for _ in range(2):  # from zero, then from the state that was left
-        torch.testing.assert_close(fast.layers, textbook.layers, atol=2e-6, rtol=0)
+        torch.testing.assert_close(fast.layers, textbook.layers, atol=5e-6, rtol=0)
         for side in ("forward", "backward"):
             one, other = getattr(fast.state, side), getattr(textbook.state, side)
-            torch.testing.assert_close(one.h, other.h, atol=2e-6, rtol=0)
-            torch.testing.assert_close(one.c, other.c, atol=2e-6, rtol=0)
+            torch.testing.assert_close(one.h, other.h, atol=5e-6, rtol=0)
+            torch.testing.assert_close(one.c, other.c, atol=5e-6, rtol=0)
         fast, textbook = (engine.read(words, sentences, textbook.state) for engine in engines)
 
 
@@ -78,7 +78,7 @@ def test_several_callers_at_once(threads: int) -> None:
             pool.map(lambda w: engine.read(engine.token_vectors(w[0]), w[1], None).layers, work)
         )
     for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one, other, atol=2e-6, rtol=0)
+        torch.testing.assert_close(one, other, atol=5e-6, rtol=0)
 
 
 def test_inference_mode_of_the_caller(threads: int) -> None:
@@ -98,7 +98,7 @@ def test_many_words_of_a_long_text_need_no_large_table(threads: int) -> None:
     engines = (FastEngine(bilm), TextbookEngine(bilm, max_steps=4000))
     words = engines[0].token_vectors(ids)
     fast, textbook = (engine.read(words, sentences, None).layers for engine in engines)
-    torch.testing.assert_close(fast, textbook, atol=2e-6, rtol=0)
+    torch.testing.assert_close(fast, textbook, atol=5e-6, rtol=0)
 
 
 def test_a_large_vocabulary_is_spelled_in_parts(threads: int) -> None:

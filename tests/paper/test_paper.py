@@ -95,7 +95,7 @@ def test_korean_pairs(tiny_elmo: Elmo, tmp_path: Path) -> None:
     assert found.rows["dev"][0] == 0.5
     assert found.rows["dev"] == found.rows["train"]
     write(tmp_path / "dev.tsv", HEADER, kobest_row("사과", "[사과]", "True"))
-    with pytest.raises(DataError, match="expected a word in \\[brackets\\]"):
+    with pytest.raises(DataError, match="expected .* in \\[brackets\\]"):
         read_pairs(tmp_path, "dev")
 
 

@@ -88,7 +88,7 @@ def test_an_index_of_something_else(tiny_elmo: Elmo, tiny_model: Path, tmp_path:
     other = Elmo.from_pretrained(tiny_model)
     other.bilm.token_encoder.embedding.weight.data += 1
     with pytest.raises(FormatError, match="was built with another model"):
-        OccurrenceIndex.open(tmp_path / "index", other)
+        OccurrenceIndex.open(tmp_path / "index").check_model(other)
     (found.folder / "words.txt").write_text("no\n")
     with pytest.raises(FormatError, match="is not as it was written"):
         OccurrenceIndex.open(tmp_path / "index")

@@ -19,7 +19,7 @@ def test_each_occurrence_is_the_words_own_vector(tiny_elmo: Elmo) -> None:
     assert [s[a:b] for s, (a, b) in zip(found.sentences, found.spans, strict=True)] == ["bank"] * 4
     assert found.vectors.shape == (3, 4, tiny_elmo.dim)
     (second,) = tiny_elmo.encode_tokens([SENTENCES[1]], layers="all")
-    np.testing.assert_allclose(found.vectors[:, 1], second.vectors[:, 2], atol=2e-6)
+    np.testing.assert_allclose(found.vectors[:, 1], second.vectors[:, 2], atol=5e-6)
 
 
 def test_cosines_and_the_nearest_other(tiny_elmo: Elmo) -> None:

@@ -15,6 +15,7 @@ from elmore import Elmo, StaticVectors
 from elmore.errors import ConfigError, DataError, ElmoreError, FormatError
 from elmore.tasks import Classifier, Examples, PairClassifier, Tagger
 from elmore.tasks.estimator import TaskModel
+from elmore.tasks.metrics import Evaluation
 
 SMALL: dict[str, Any] = {"hidden_dim": 12, "n_epochs": 6, "batch_size": 8, "learning_rate": 0.02}
 WORDS = ["good", "fine", "bad", "poor", "film", "the", "a", "was"]
@@ -152,6 +153,43 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_result(tiny_elmo: Elmo, tmp_
     assert stopped.progress_ == whole.progress_
     for name, weight in whole.network_.state_dict().items():
         assert torch.equal(stopped.network_.state_dict()[name], weight)
+
+
+def test_roles_of_the_predicate_that_is_asked_about(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    """The word before the predicate is its role, so that only its place tells."""
+    rng = random.Random(1)
+    clauses, tags = [], []
+    for _ in range(150):
+        words = [rng.choice(WORDS) for _ in range(6)]
+        place = rng.randrange(1, 6)
+        clauses.append((words, place))
+        tags.append(["B-A0" if k == place - 1 else "O" for k in range(6)])
+    settings = SMALL | {"n_epochs": 12, "learning_rate": 0.01, "hidden_dim": 32, "dropout": 0.0}
+    tagger = Tagger(tiny_elmo, predicate=True, **settings).fit(clauses, tags)
+    assert tagger.evaluate(clauses, tags).score > 0.95
+    tagger.save(tmp_path / "roles")
+    loaded = Tagger.load(tmp_path / "roles", elmo=tiny_elmo)
+    assert loaded.predict(clauses[:5]) == tagger.predict(clauses[:5])
+    with pytest.raises(DataError, match="expected a place in it"):
+        tagger.predict([(["a", "film"], 2)])
+    with pytest.raises(DataError, match="an example is tokens and the place of the predicate"):
+        tagger.predict([["a", "film"]])
+    with pytest.raises(DataError, match="with predicate=False an example is a sentence"):
+        Tagger(tiny_elmo, **SMALL).fit(clauses, tags)
+
+
+def test_patience_begins_when_something_was_learnt(
+    tiny_elmo: Elmo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = iter([0.0, 0.0, 0.0, 0.5, 0.4, 0.3, 0.9])
+
+    def evaluate(self: Tagger, right: Any, found: Any) -> Evaluation:
+        return Evaluation("span F1", next(given), 0.0, 0.0, {}, {})
+
+    monkeypatch.setattr(Tagger, "_evaluate", evaluate)
+    model = Tagger(tiny_elmo, **SMALL | {"n_epochs": 7, "patience": 2}).fit(sentences(20))
+    assert model.progress_.scores == [0.0, 0.0, 0.0, 0.5, 0.4, 0.3]
+    assert model.progress_.best_epoch == 4
 
 
 def test_scikit_learns_conventions(tiny_elmo: Elmo, static: StaticVectors) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from elmore.errors import ConfigError, DataError
-from elmore.tasks.readers import Examples, read_pairs, read_tagged, read_texts
+from elmore.tasks.readers import Clause, Examples, read_pairs, read_tagged, read_texts
 from tests.conftest import SHARED
 
 TASKS = SHARED / "data/tasks"
@@ -73,6 +73,23 @@ def test_tagged_sentences(tmp_path: Path) -> None:
     lines = ["# text = don't", *("\t".join([n, w, "_", t, *"______"]) for n, w, t in rows), ""]
     conllu = write(tmp_path / "a.conllu", "\n".join(lines))
     assert read_tagged(conllu) == Examples([["do", "n't"]], [["AUX", "PART"]])
+
+
+def test_clauses(tmp_path: Path) -> None:
+    """Each predicate of a sentence gives a clause, whose roles are in brackets or in BIO."""
+    tokens = ["The", "dog", "ate", "and", "ran"]
+    brackets = (
+        "The - (A0* (A0*\ndog - *) *)\nate eat (V*) *\nand - * *\nran run * (V*)\n\nOh - \n"
+    )
+    expected = Examples(
+        [Clause(tokens, 2), Clause(tokens, 4)], [["B-A0", "I-A0", "O", "O", "O"]] * 2
+    )
+    assert read_tagged(write(tmp_path / "a", brackets), format="srl") == expected
+    bio = "The - B-A0 B-A0\ndog - I-A0 I-A0\nate eat B-V O\nand - O O\nran run O B-V\n"
+    assert read_tagged(write(tmp_path / "b", bio), format="srl") == expected
+    wrong = write(tmp_path / "c", "ate eat (V*)\nit - *\nran run *\n")
+    with pytest.raises(DataError, match="in a sentence of 2 predicates; expected 4 columns"):
+        read_tagged(wrong, format="srl")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ def predict(
     model
         The folder of a trained task.
     texts
-        Texts, or files with a text a line; of a pair, the two texts with a tab between them.
+        Texts, or files with a text a line; of a pair, the two texts with a tab between them; for
+        semantic roles the number of the predicate, from 0, a tab, and the text.
         Without any, standard input is read.
     elmo
         Where the biLM is, if it is not where it was.
@@ -43,14 +44,14 @@ def predict(
     lines = list(_lines(texts))
     given: list[Any] = [_pair(line) for line in lines] if cls.task == "pair" else list(lines)
     if cls.task == "tag":
-        given = [[token.text for token in task.tokenizer_(line)] for line in lines]
+        given = [_sentence(line, task) for line in lines]
     found = task.predict(given)
     chances = task.predict_proba(given) if probabilities else [None] * len(lines)
     names = task.tags_ if cls.task == "tag" else task.classes_.tolist()
     for line, words, answer, chance in zip(lines, given, found, chances, strict=True):
         record: dict[str, Any] = {"text": line}
         if cls.task == "tag":
-            record |= {"tokens": words, "tags": answer}
+            record |= {"tokens": words[0] if task.predicate else words, "tags": answer}
         else:
             record["label"] = str(answer)
         if chance is not None:
@@ -74,6 +75,16 @@ def _lines(texts: tuple[str, ...]) -> Iterator[str]:
                 yield from decode_lines(file, text)
         else:
             yield text
+
+
+def _sentence(line: str, task: Any) -> Any:
+    """Return the tokens of a line, with its predicate's place if the task needs one."""
+    place, tab, text = line.partition("\t")
+    if not task.predicate:
+        return [token.text for token in task.tokenizer_(line)]
+    if not tab or not place.isdecimal():
+        raise DataError(f"got {line!r}; expected the predicate's number, a tab and a text")
+    return [token.text for token in task.tokenizer_(text)], int(place)
 
 
 def _pair(line: str) -> tuple[str, str]:

@@ -26,8 +26,8 @@ class DataFlags:
     """How files of examples are read."""
 
     format: Annotated[str, Parameter(group=_EXAMPLES)] = "auto"
-    """classify: tsv, csv, jsonl, lines (a label, a space, a text) or trec; tag: conll, conllu or
-    wikiann; pair: tsv, csv, jsonl, snli or sick. auto goes by the file's name."""
+    """classify: tsv, csv, jsonl, lines (a label, a space, a text) or trec; tag: conll, conllu,
+    wikiann or srl; pair: tsv, csv, jsonl, snli or sick. auto goes by the file's name."""
     text_field: Annotated[str, Parameter(group=_EXAMPLES)] = "text"
     """classify: the column or field of the text."""
     label_field: Annotated[str, Parameter(group=_EXAMPLES)] = "label"

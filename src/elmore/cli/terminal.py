@@ -71,8 +71,8 @@ class _TokensPerSecond(ProgressColumn):
     """How fast tokens are read."""
 
     def render(self, task: Task) -> Text:
-        seconds = task.elapsed or 0.0
-        return Text(f"{task.fields['tokens'] / seconds if seconds else 0.0:,.0f} tokens/s")
+        tokens, seconds = task.fields["tokens"], task.elapsed
+        return Text(f"{tokens / seconds:,.0f} tokens/s" if tokens and seconds else "")
 
 
 def progress_bar(*, shown: bool) -> Progress:
@@ -187,10 +187,11 @@ def _training_facts(report: "Report") -> str:
 
 
 class FitBar:
-    """Shows how a task learns: a bar over the batches of all epochs."""
+    """Shows how a task learns: a bar of what the biLM reads, then one of all epochs' batches."""
 
     def __init__(self, n_epochs: int) -> None:
         self._n_epochs = n_epochs
+        self._reading: TaskID | None = None
         self._bar = progress_bar(shown=True)
         self._task: TaskID | None = None
         self._n_done = 0
@@ -201,6 +202,12 @@ class FitBar:
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+
+    def read(self, done: int, of: int) -> None:
+        """Show how many sentences the biLM has read."""
+        if self._reading is None:
+            self._reading = self._bar.add_task("reading", total=of, tokens=0)
+        self._bar.update(self._reading, completed=done, total=of)
 
     def tell(self, batch: int, n_batches: int, loss: float) -> None:
         """Show one batch."""

@@ -57,7 +57,7 @@ def train(
     run = out.with_name(f"{out.name}.run")
     try:
         with FitBar(model.n_epochs) as bar:
-            model.fit(examples, dev=watched, folder=run, tell=bar.tell)
+            model.fit(examples, dev=watched, folder=run, tell=bar.tell, read=bar.read)
     except KeyboardInterrupt:
         said = f"{run} holds the epochs that are done; the same command goes on"
         raise KeyboardInterrupt(said) from None

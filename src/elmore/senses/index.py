@@ -29,6 +29,7 @@ import numpy.typing as npt
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import read_format, write_json
+from elmore.text import normalize
 from elmore.text.reading import Reading
 
 FACTS, OCCURRENCES = "index.json", "occurrences.i32"
@@ -97,12 +98,12 @@ class OccurrenceIndex:
         self.layers: tuple[int, ...] = tuple(content["config"]["layers"])
         self.dim: int = content["dim"]
         self.model: dict[str, Any] = content["model"]
-        """Where the biLM was, and its hash."""
+        """Where the biLM was, its hash, and how it was given text."""
         self.facts = Facts(**content["facts"])
 
     @classmethod
-    def open(cls, folder: str | Path, elmo: Elmo | None = None) -> "OccurrenceIndex":
-        """Open an index; `elmo`, if it is given, must be the biLM that it was built with."""
+    def open(cls, folder: str | Path) -> "OccurrenceIndex":
+        """Open an index."""
         folder = Path(folder)
         content = _read_facts(folder)
         if content is None:
@@ -113,11 +114,6 @@ class OccurrenceIndex:
                 f"{folder} is not finished: {found.facts.n_lines:,} lines were read; "
                 "the command that built it goes on"
             )
-        if elmo is not None and elmo.model.fingerprint() != found.model["hash"]:
-            raise FormatError(
-                f"{folder} was built with another model ({found.model['source']}); "
-                "its vectors cannot be compared with this one's"
-            )
         for name, size in _sizes(found.facts, found.layers, found.dim).items():
             path = folder / name
             if not path.exists() or path.stat().st_size != size:
@@ -126,6 +122,14 @@ class OccurrenceIndex:
 
     def __len__(self) -> int:
         return self.facts.n_occurrences
+
+    def check_model(self, elmo: Elmo) -> None:
+        """Refuse a biLM that is not the one the index was built with."""
+        if elmo.model.fingerprint() != self.model["hash"]:
+            raise FormatError(
+                f"{self.folder} was built with another model ({self.model['source']}); "
+                "its vectors cannot be compared with this one's"
+            )
 
     @cached_property
     def words(self) -> list[str]:
@@ -164,6 +168,7 @@ class OccurrenceIndex:
 
     def rows(self, word: str) -> Ints:
         """Return which occurrences are of a word."""
+        word = normalize(word, self.model["normalization"])
         if word not in self._word_numbers:
             raise DataError(f"{word!r} does not occur in {self.folder}; choose another word")
         order, starts = self._by_word
@@ -198,7 +203,12 @@ def build_index(
             raise ConfigError(f"there is no layer {layer}; the model has 0 to {elmo.n_layers - 1}")
     content: dict[str, Any] = {
         "format": FORMAT,
-        "model": {"source": elmo.source, "hash": elmo.model.fingerprint()},
+        "model": {
+            "source": elmo.source,
+            "hash": elmo.model.fingerprint(),
+            "tokenizer": elmo.tokenizer.name,
+            "normalization": elmo.model.normalization,
+        },
         "config": json.loads(json.dumps(asdict(config))),  # as it will be read again
         "corpus": list(source),
         "dim": elmo.dim,
@@ -226,7 +236,9 @@ class _Builder:
         self.reading = Reading(
             elmo.tokenizer.name, elmo.model.normalization, config.split_sentences
         )
-        self.wanted = None if config.words is None else frozenset(config.words)
+        self.wanted = config.words and frozenset(
+            normalize(word, elmo.model.normalization) for word in config.words
+        )
         for name, size in _sizes(facts, config.layers, elmo.dim).items():
             with (folder / name).open("ab") as file:
                 file.truncate(size)  # what a killed build left behind the last whole block
@@ -329,6 +341,7 @@ def _write_facts(folder: Path, content: dict[str, Any]) -> None:
 def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
     for name, other in (
         ("model", begun["model"]["hash"] != asked["model"]["hash"]),
+        ("tokenizer", begun["model"]["tokenizer"] != asked["model"]["tokenizer"]),
         ("config", begun["config"] != asked["config"]),
         ("corpus", begun["corpus"] != asked["corpus"]),
     ):

@@ -116,6 +116,10 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> Evaluation:
         raise NotImplementedError
 
+    def _marks(self, X: Sequence[Any]) -> list[int] | None:
+        """Return which word of each example is asked about, if one is."""
+        return None
+
     @property
     def _characters(self) -> CharEncoder | None:
         return None
@@ -130,11 +134,13 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         dev: Examples | tuple[Sequence[Any], Sequence[Any]] | None = None,
         folder: str | Path | None = None,
         tell: Callable[[int, int, float], None] = lambda batch, n_batches, loss: None,
+        read: Callable[[int, int], None] = lambda done, of: None,
     ) -> Self:
         """Learn from examples, and keep the weights that do best on `dev`.
 
         `X` may be the `Examples` of a reader, with their labels. `folder` keeps a checkpoint, from
-        which the same call goes on after it was stopped.
+        which the same call goes on after it was stopped. `read` is told how many sentences the
+        biLM has read, `tell` of each batch after that.
         """
         train, dev = self._examples(X, y), self._dev(dev)
         if dev is None:
@@ -150,8 +156,8 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         torch.manual_seed(self.seed)
         self.network_ = self._new_network()
         with self._folder() as cache:
-            learnt = Dataset(self._read(train.X, cache), self._targets(train.y))
-            watched = Dataset(self._read(dev.X, cache), None)
+            learnt = Dataset(self._read(train.X, cache, read), self._targets(train.y))
+            watched = Dataset(self._read(dev.X, cache, read), None)
             self.progress_: Progress = fit(
                 self.network_,
                 learnt,
@@ -244,15 +250,20 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             return tuple(token.text for token in self.tokenizer_(text))
         return tuple(text)
 
-    def _read(self, X: Sequence[Any], cache: Path) -> tuple[Sentences, ...]:
+    def _read(
+        self,
+        X: Sequence[Any],
+        cache: Path,
+        read: Callable[[int, int], None] = lambda done, of: None,
+    ) -> tuple[Sentences, ...]:
         """Return the sentences of each side with their vectors."""
         found = []
         for side in self._sides(X):
             tokens = [sentence or ("",) for sentence in side]  # a text may have no words
             layers = None
             if self.sources_.elmo is not None and self.freeze:
-                layers = stored_layers(self.sources_.elmo, tokens, cache, self.cache_dtype)
-            found.append(Sentences(tokens, self.sources_, layers))
+                layers = stored_layers(self.sources_.elmo, tokens, cache, self.cache_dtype, read)
+            found.append(Sentences(tokens, self.sources_, layers, self._marks(X)))
         return tuple(found)
 
     @contextmanager

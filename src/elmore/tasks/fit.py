@@ -135,7 +135,7 @@ def fit(
         progress.epoch += 1
         found = score()
         progress.scores.append(found)
-        if progress.best is None or found > progress.best:
+        if not progress.best or found > progress.best:  # while it is 0, nothing is learnt yet
             progress.best, progress.best_epoch = found, progress.epoch
             best = _weights(network)
         elif (progress.epoch - progress.best_epoch) % _EPOCHS_TO_HALVE == 0:

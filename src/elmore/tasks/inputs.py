@@ -42,6 +42,8 @@ class TokenBatch:
     """(B, T + 2, C), for a biLM that learns too."""
     char_ids: Tensor | None = None
     """(B, T, C), for a network that spells words itself."""
+    marks: Tensor | None = None
+    """(B, T), 1 at the word of each sentence that is asked about, else 0."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,16 @@ class Sentences:
     """Tokenized sentences, none empty, and what their sources say of them, for batches."""
 
     def __init__(
-        self, tokens: Sequence[Tokens], sources: Sources, layers: StoredLayers | None
+        self,
+        tokens: Sequence[Tokens],
+        sources: Sources,
+        layers: StoredLayers | None,
+        marks: Sequence[int] | None = None,
     ) -> None:
         self.tokens = tokens
         self.sources = sources
         self.layers = layers
+        self.marks = marks
         self.lengths = np.array([len(sentence) for sentence in self.tokens])
         self._starts = np.concatenate([[0], np.cumsum(self.lengths)])
 
@@ -87,7 +94,7 @@ class Sentences:
         mask = np.arange(lengths.max()) < lengths[:, None]
         places = np.concatenate([np.arange(self._starts[k], self._starts[k + 1]) for k in chosen])
         sources, words = self.sources, [self.tokens[k] for k in chosen]
-        static = layers = elmo_ids = char_ids = None
+        static = layers = elmo_ids = char_ids = marks = None
         if sources.static is not None:
             rows = self._static_rows[places]
             vectors = sources.static.vectors[np.maximum(rows, 0)]
@@ -101,7 +108,10 @@ class Sentences:
         if sources.characters is not None:
             spelled = sources.characters.encode([word for sentence in words for word in sentence])
             char_ids = _padded(torch.from_numpy(spelled), mask)
-        return TokenBatch(torch.from_numpy(mask), static, layers, elmo_ids, char_ids)
+        if self.marks is not None:
+            asked = np.array([self.marks[k] for k in chosen])
+            marks = torch.from_numpy((np.arange(mask.shape[1]) == asked[:, None]).astype(np.int64))
+        return TokenBatch(torch.from_numpy(mask), static, layers, elmo_ids, char_ids, marks)
 
 
 def _padded(values: Tensor, mask: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]") -> Tensor:

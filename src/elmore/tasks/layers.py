@@ -6,7 +6,7 @@ not.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +29,18 @@ def stored_layers(
     sentences: Sequence[Tokens],
     folder: Path,
     dtype: DType,
+    read: Callable[[int, int], None] = lambda done, of: None,
 ) -> StoredLayers:
-    """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already."""
+    """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already.
+
+    `read` is told how many of the sentences the biLM has read.
+    """
     path = folder / f"{_name(elmo, sentences, dtype)}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(".part")
         try:
-            _write(elmo, sentences, beside, dtype)
+            _write(elmo, sentences, beside, dtype, read)
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
@@ -54,7 +58,13 @@ def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType) -> str:
     return digest.hexdigest()
 
 
-def _write(elmo: Elmo, sentences: Sequence[Tokens], path: Path, dtype: DType) -> None:
+def _write(
+    elmo: Elmo,
+    sentences: Sequence[Tokens],
+    path: Path,
+    dtype: DType,
+    read: Callable[[int, int], None],
+) -> None:
     shape = (sum(map(len, sentences)), elmo.n_layers, elmo.dim)
     stored = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     place = 0
@@ -64,4 +74,5 @@ def _write(elmo: Elmo, sentences: Sequence[Tokens], path: Path, dtype: DType) ->
             n_tokens = found.vectors.shape[1]
             stored[place : place + n_tokens] = found.vectors.transpose(1, 0, 2)
             place += n_tokens
+        read(first + len(some), len(sentences))
     stored.flush()

@@ -17,6 +17,9 @@ from elmore.tasks.crf import Crf
 from elmore.tasks.inputs import TokenBatch, TokenInput
 
 
+_MARK_DIM = 16
+
+
 class Batch(NamedTuple):
     """Some examples: the tokens of one or two texts each."""
 
@@ -162,7 +165,10 @@ class PairNetwork(_LabelNetwork):
 
 
 class TagNetwork(nn.Module):
-    """A biLSTM-CRF with a character CNN of its own (Ma and Hovy 2016; Peters et al. 2018)."""
+    """A biLSTM-CRF with a character CNN of its own (Ma and Hovy 2016; Peters et al. 2018).
+
+    For semantic roles it also reads which word is the predicate (He et al. 2017).
+    """
 
     def __init__(
         self,
@@ -173,13 +179,16 @@ class TagNetwork(nn.Module):
         dropout: float,
         n_characters: int,
         char_filters: int,
+        marks: bool,
     ) -> None:
         super().__init__()
         self.tokens = tokens
         self.dropout = nn.Dropout(dropout)
         self.spell = nn.Embedding(n_characters, 16) if char_filters else None
         self.convolve = nn.Conv1d(16, char_filters, 3, padding=1) if char_filters else None
-        self.encode = BiLstm(tokens.dim + char_filters, hidden_dim, n_layers=2, dropout=dropout)
+        self.mark = nn.Embedding(2, _MARK_DIM) if marks else None
+        dim = tokens.dim + char_filters + _MARK_DIM * marks
+        self.encode = BiLstm(dim, hidden_dim, n_layers=2, dropout=dropout)
         self.emit = nn.Linear(2 * hidden_dim + tokens.output_dim, len(crf.start))
         self.crf = crf
 
@@ -189,6 +198,8 @@ class TagNetwork(nn.Module):
         vectors, beside = self.tokens(side)
         if self.spell is not None:
             vectors = torch.cat([vectors, self._spelled(side)], dim=2)
+        if self.mark is not None:
+            vectors = torch.cat([vectors, self.mark(side.marks)], dim=2)
         read = self.encode(self.dropout(vectors), side.mask)
         scores: Tensor = self.emit(self.dropout(_beside(read, beside)))
         return scores

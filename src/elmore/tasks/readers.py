@@ -11,8 +11,9 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from elmore.errors import ConfigError, DataError
 from elmore.text.lines import decode_lines
@@ -20,8 +21,16 @@ from elmore.text.packed import open_unpacked, unpacked_name
 
 Tokens = list[str]
 TextFormat = Literal["auto", "tsv", "csv", "jsonl", "lines", "trec"]
-TagFormat = Literal["auto", "conll", "conllu", "wikiann"]
+TagFormat = Literal["auto", "conll", "conllu", "wikiann", "srl"]
 PairFormat = Literal["auto", "tsv", "csv", "jsonl", "snli", "sick"]
+
+
+class Clause(NamedTuple):
+    """A sentence and its predicate, whose roles are asked for."""
+
+    tokens: Tokens
+    place: int
+    """Which of the tokens is the predicate."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,7 @@ class Examples:
     """What a task learns from, or is measured on."""
 
     X: list[Any]
-    """Texts; or sentences, lists of tokens; or pairs of texts."""
+    """Texts; or sentences, lists of tokens; or clauses; or pairs of texts."""
     y: list[Any]
     """A label for each; or a list of tags, one for each token."""
 
@@ -172,10 +181,14 @@ def read_tagged(
     """Read tagged sentences: a token and its tags a line, a blank line between two sentences.
 
     Columns are counted from 0, or from the end if negative; CoNLL-U is read for its words and
-    universal parts of speech. "wikiann" takes the language off each token (en:Seoul).
+    universal parts of speech. "wikiann" takes the language off each token (en:Seoul). "srl" is
+    CoNLL-2005: a token, its lemma if it is a predicate or -, and a column of roles for each
+    predicate of the sentence; each gives a clause.
     """
     path = Path(path)
     form = _format(path, format, ("conllu",), "conll")
+    if form == "srl":
+        return _checked(_read_clauses(path), path)
     if form == "conllu":
         token_column, tag_column = 1, 3
     sentences: list[Tokens] = [[]]
@@ -209,6 +222,47 @@ def read_tagged(
         tags[-1].append(row[tag_column].strip())
     kept = [k for k, sentence in enumerate(sentences) if sentence]
     return _checked(Examples([sentences[k] for k in kept], [tags[k] for k in kept]), path)
+
+
+def _read_clauses(path: Path) -> Examples:
+    clauses: list[Clause] = []
+    tags: list[Tokens] = []
+    rows: list[list[str]] = []
+    for number, line in chain(_numbered(path), [(0, "")]):
+        if line.strip():
+            rows.append(line.split())
+            continue
+        if not rows:
+            continue
+        predicates = [place for place, row in enumerate(rows) if row[1:2] != ["-"]]
+        for row in rows:
+            if len(row) != 2 + len(predicates):
+                raise DataError(
+                    f"{path}, before line {number}, has {row} in a sentence of {len(predicates)} "
+                    f"predicates; expected {2 + len(predicates)} columns"
+                )
+        tokens = [row[0] for row in rows]
+        for column, place in enumerate(predicates, start=2):
+            clauses.append(Clause(tokens, place))
+            tags.append(_roles([row[column] for row in rows]))
+        rows = []
+    return Examples(clauses, tags)
+
+
+def _roles(column: Tokens) -> Tokens:
+    """Return roles in BIO, from BIO or from brackets such as (A0* and *); V is the predicate's."""
+    tags, kind = [], "O"
+    for cell in column:
+        if "*" not in cell:  # BIO already
+            tags.append("O" if cell.endswith("-V") else cell)
+            continue
+        opening, _, closing = cell.partition("*")
+        begins = opening.startswith("(")
+        kind = opening[1:] if begins else kind
+        tags.append("O" if kind in ("O", "V") else f"{'B' if begins else 'I'}-{kind}")
+        if closing.startswith(")"):
+            kind = "O"
+    return tags
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -28,11 +28,13 @@ class Tagger(TaskModel):
 
     Tags of spans may be BIO or BIOES: inside it is always BIOES, which learns better, and what is
     predicted is in the scheme of the training examples. Sentences are lists of tokens; strings are
-    tokenized.
+    tokenized. With `predicate`, each is a `Clause`, or a pair of tokens and the predicate's place.
     """
 
     char_filters: int = 64
     """Filters of the tagger's own character CNN; 0: it has none."""
+    predicate: bool = False
+    """Whether each sentence comes with the place of its predicate, as semantic roles need."""
 
     task: ClassVar[str] = "tag"
 
@@ -65,7 +67,25 @@ class Tagger(TaskModel):
         return _ENCODER if self.char_filters else None
 
     def _sides(self, X: Sequence[Any]) -> tuple[list[Tokens], ...]:
-        return ([self._tokens(sentence) for sentence in X],)
+        return ([self._tokens(self._clause(one)[0]) for one in X],)
+
+    def _marks(self, X: Sequence[Any]) -> list[int] | None:
+        return [self._clause(one)[1] for one in X] if self.predicate else None
+
+    def _clause(self, one: Any) -> tuple[Any, int]:
+        """Return the sentence of an example, and its predicate's place if it has one."""
+        is_clause = not isinstance(one, str) and len(one) == 2 and isinstance(one[1], int)
+        if is_clause != self.predicate:
+            raise DataError(
+                f"got {one!r}; with predicate={self.predicate} an example is "
+                f"{'tokens and the place of the predicate' if self.predicate else 'a sentence'}"
+            )
+        if not is_clause:
+            return one, -1
+        tokens, place = one
+        if not 0 <= place < len(self._tokens(tokens)):
+            raise DataError(f"the predicate of {tokens!r} is at {place}; expected a place in it")
+        return tokens, place
 
     def _labels_of(self, y: Sequence[Any]) -> list[str]:
         return [tag for tags in y for tag in tags]
@@ -77,7 +97,8 @@ class Tagger(TaskModel):
 
     def fit(self, X: Any, y: Any = None, **options: Any) -> "Tagger":  # noqa: D102
         examples = self._examples(X, y)
-        for place, (sentence, tags) in enumerate(zip(examples.X, examples.y, strict=True)):
+        for place, (one, tags) in enumerate(zip(examples.X, examples.y, strict=True)):
+            sentence, _ = self._clause(one)
             if isinstance(sentence, str) or len(sentence) != len(tags):
                 raise DataError(
                     f"sentence {place} has {len(sentence)} tokens and {len(tags)} tags; "
@@ -91,6 +112,7 @@ class Tagger(TaskModel):
         return TagNetwork(
             tokens, crf, hidden_dim=self.hidden_dim, dropout=self.dropout,
             n_characters=N_CHARACTERS["bytes"], char_filters=self.char_filters,
+            marks=self.predicate,
         )  # fmt: skip
 
     def _decode(self, scores: Tensor, batch: Batch) -> list[Any]:

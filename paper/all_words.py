@@ -1,0 +1,119 @@
+"""Tell all words of running text apart by their senses: the paper's Table 5.
+
+    python -m paper.all_words --model en --data PATH/wsd-eval --semcor PATH/semcor
+
+SemCor's labelled words give each sense its vector; a word of the test text gets the nearest sense
+of its lemma, and one that SemCor does not have its first sense in WordNet. Printed is F1, which is
+accuracy as every word is answered, for each layer, beside that of the first sense.
+"""
+
+import lzma
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from elmore import Elmo
+from elmore.errors import DataError
+from elmore.senses.wsd import SenseSentence, SenseVectors, SenseWord
+from paper.report import Results, arguments_of, run
+
+SEMCOR, WORDNET = "semcor3.0.tsv.xz", "wordnet-index.sense.xz"
+POS = {"NOUN": "1", "VERB": "2", "ADJ": "3", "ADV": "4"}  # in WordNet's sense keys
+
+
+def word_of(key: str) -> str:
+    """Return which word a sense key such as bank%1:17:01:: is of: bank%1.
+
+    Adjectives that are satellites of others (5) share their numbers with the rest (3).
+    """
+    lemma, _, rest = key.rpartition("%")
+    return f"{lemma}%{rest[:1].replace('5', '3')}"
+
+
+def read_semcor(path: Path) -> Iterator[SenseSentence]:
+    """Read SemCor as a table: document, sentence, token, tag, lemma, senses."""
+    rows = (line.rstrip("\n").split("\t") for line in _lines(path) if line.strip())
+    for _, group in groupby((row for row in rows if row[0][:1] != "#"), key=lambda row: row[:2]):
+        tokens: list[str] = []
+        words = []
+        for row in group:
+            if len(row) != 6:
+                raise DataError(f"{path} has the row {row}; expected 6 columns")
+            start = len(tokens)
+            tokens += row[2].split("_")
+            senses = tuple(row[5].split(";")) if row[5] else ()
+            if senses:
+                words.append(SenseWord(start, len(tokens), word_of(senses[0]), senses))
+        yield SenseSentence(tuple(tokens), tuple(words))
+
+
+def read_evaluation(folder: Path) -> list[SenseSentence]:
+    """Read a data set of Raganato et al. (2017): XML and its answers."""
+    answers = {}
+    for line in _lines(folder / f"{folder.name}.gold.key.txt"):
+        number, *senses = line.split()
+        answers[number] = tuple(senses)
+    path = folder / f"{folder.name}.data.xml"
+    try:
+        sentences = list(ElementTree.parse(path).iter("sentence"))
+    except ElementTree.ParseError as error:
+        raise DataError(f"{path} is not XML ({error}); copy it anew") from None
+    found = []
+    for sentence in sentences:
+        tokens: list[str] = []
+        words = []
+        for element in sentence:
+            start = len(tokens)
+            tokens += (element.text or "").split()
+            if element.tag == "instance":
+                word = f"{element.get('lemma')}%{POS[element.get('pos', '')]}"
+                senses = answers[element.get("id", "")]
+                words.append(SenseWord(start, len(tokens), word, senses))
+        found.append(SenseSentence(tuple(tokens), tuple(words)))
+    return found
+
+
+def read_first_senses(path: Path) -> dict[str, str]:
+    """Read which sense WordNet has first for each word."""
+    rows = (line.split() for line in _lines(path))
+    return {word_of(key): key for key, _, number, _ in rows if number == "1"}
+
+
+def _lines(path: Path) -> Iterator[str]:
+    opened = lzma.open if path.suffix == ".xz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        yield from file
+
+
+def all_words(elmo: Elmo, data: Path, semcor: Path) -> Results:
+    """Learn from SemCor, and measure on each data set in `data`."""
+    first = read_first_senses(semcor / WORDNET)
+    known = SenseVectors(elmo).learn(read_semcor(semcor / SEMCOR))
+    folders = sorted(path for path in data.iterdir() if path.is_dir())
+    if not folders:
+        raise DataError(f"{data} has no folder of a data set; expected such as senseval2")
+    rows = {}
+    for folder in folders:
+        sentences = read_evaluation(folder)
+        words = [word for sentence in sentences for word in sentence.words]
+        right = [0] * (elmo.n_layers + 1)
+        for word, given in zip(words, known.predict(sentences), strict=True):
+            otherwise = first.get(word.word, "")
+            answers = [otherwise, *(given or [otherwise] * elmo.n_layers)]
+            right = [n + (answer in word.senses) for n, answer in zip(right, answers, strict=True)]
+        rows[folder.name] = [n / len(words) for n in right]
+    columns = ["first sense", *(f"layer {n}" for n in range(elmo.n_layers))]
+    return Results("F1 of the senses of all words, %", columns, rows, scale=100)
+
+
+if __name__ == "__main__":
+    arguments = arguments_of(
+        __doc__, {"semcor": "the folder of SemCor and WordNet's index of senses"}
+    )
+    run(
+        lambda: all_words(
+            Elmo.from_pretrained(arguments.model), arguments.data, arguments.semcor
+        ),
+        arguments,
+    )

@@ -1,0 +1,110 @@
+"""`elmore index`: a corpus to the vectors of its words' occurrences, on disk."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from elmore.cli import arguments
+from elmore.cli.terminal import print_facts, progress_bar
+from elmore.errors import ConfigError
+
+
+def index(
+    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    out: Annotated[Path, Parameter(alias="-o")],
+    model: Annotated[str, Parameter(alias="-m")] = "en",
+    layers: str = "top",
+    words: str | None = None,
+    max_per_word: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    split_sentences: str | None = None,
+    tokenizer: str | None = None,
+    text_field: str = "text",
+) -> None:
+    """Keep each occurrence of a corpus's words as a vector with its sentence, to search in.
+
+    The same command again goes on where it stopped. `elmore neighbours`, `senses` and `change` read
+    what it makes.
+
+    Parameters
+    ----------
+    texts
+        Files: .txt, .jsonl or .parquet, also packed.
+    out
+        The folder to make.
+    model
+        A bundled name, a model folder or hf://owner/name.
+    layers
+        Which layers are kept: top, all, or numbers with commas. Each costs 2 bytes a number.
+    words
+        Only these words, with commas, or @FILE with one a line.
+    max_per_word
+        The most occurrences of a word that are kept, the first ones.
+    split_sentences
+        A language, such as en or ko, whose rules split each line into sentences.
+    tokenizer
+        whitespace, english, korean, korean-eojeol or korean-syllables, instead of the model's own.
+    text_field
+        Where the text stands in the records of .jsonl and .parquet files.
+    """
+    from elmore.embed import Elmo
+    from elmore.senses.index import IndexConfig, build_index
+    from elmore.text.files import STANDARD_INPUT, check_texts, read_texts
+
+    if not texts:
+        raise ConfigError("there is no text; name the files of the corpus")
+    if STANDARD_INPUT in texts:
+        raise ConfigError("standard input cannot be read twice, as going on needs; name a file")
+    check_texts(texts)
+    elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
+    config = IndexConfig(
+        layers=_layers(layers, elmo.n_layers),
+        words=None if words is None else _words(words),
+        max_per_word=max_per_word,
+        split_sentences=split_sentences,
+    )
+    with progress_bar(shown=True) as bar:
+        task = bar.add_task("indexing", total=None, tokens=0)
+        n_kept = 0
+
+        def progress(n_lines: int, n_occurrences: int) -> None:
+            nonlocal n_kept
+            n_kept += n_occurrences
+            bar.update(task, advance=n_lines, tokens=n_kept)
+
+        try:
+            found = build_index(
+                elmo, read_texts(texts, text_field), out, config,
+                source=[str(path) for path in texts], progress=progress,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"{out} is kept; the same command goes on") from None
+    size = sum(path.stat().st_size for path in out.iterdir())
+    facts = {
+        "index": str(out),
+        "occurrences": len(found),
+        "words": len(found.words),
+        "sentences": found.facts.n_sentences,
+        "layers": ", ".join(map(str, found.layers)),
+        "size": f"{size / 1e6:,.1f} MB",
+    }
+    if sys.stdout.isatty():
+        print_facts(facts)
+
+
+def _layers(asked: str, n_layers: int) -> tuple[int, ...]:
+    if asked in ("top", "all"):
+        return (n_layers - 1,) if asked == "top" else tuple(range(n_layers))
+    if not all(part.isdecimal() for part in asked.split(",")):
+        raise ConfigError(f"--layers is {asked!r}; expected top, all, or numbers with commas")
+    return tuple(sorted({int(part) for part in asked.split(",")}))
+
+
+def _words(asked: str) -> tuple[str, ...]:
+    if not asked.startswith("@"):
+        return tuple(asked.split(","))
+    from elmore.text import decode_lines
+
+    with Path(asked[1:]).open("rb") as file:
+        return tuple(line.strip() for line in decode_lines(file, asked[1:]) if line.strip())

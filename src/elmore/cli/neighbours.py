@@ -1,0 +1,146 @@
+"""`elmore neighbours`: who means the same, in context."""
+
+import json
+import sys
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from elmore.cli import arguments
+
+if TYPE_CHECKING:
+    from elmore.senses.index import Occurrence
+    from elmore.senses.neighbours import LayerNeighbours
+
+_CONTEXT = 60  # characters shown on either side, on a terminal
+
+
+def neighbours(
+    text: str,
+    /,
+    *,
+    word: Annotated[str, Parameter(alias="-w")],
+    in_: Annotated[Path, Parameter(name=["--in", "-i"])],
+    model: Annotated[str | None, Parameter(alias="-m")] = None,
+    n: Annotated[int, Parameter(name=["--n", "-n"], converter=arguments.whole_number)] = 10,
+    same_word: Annotated[bool, Parameter(negative="")] = False,
+    static: Path | None = None,
+    html: Path | None = None,
+) -> None:
+    """Find the occurrences in a corpus that are nearest to a word in a sentence, on each layer.
+
+    A table on a terminal, JSON in a pipe, a page with --html.
+
+    Parameters
+    ----------
+    text
+        The sentence.
+    word
+        The word of it to look for.
+    in_
+        An index (elmore index).
+    model
+        Where the index's model is now; else it is looked for where it was.
+    n
+        How many.
+    same_word
+        Only other occurrences of the same word.
+    static
+        Show also what static vectors find: a file of GloVe, word2vec or fastText, or a folder of
+        ours.
+    html
+        Write a page there.
+    """
+    from elmore.embed import Elmo
+    from elmore.senses.index import OccurrenceIndex
+    from elmore.senses.neighbours import neighbours as find_neighbours
+    from elmore.static import StaticVectors
+
+    index = OccurrenceIndex.open(in_)
+    elmo = Elmo.from_pretrained(
+        model or index.model["source"], tokenizer=index.model["tokenizer"]
+    )
+    index.check_model(elmo)
+    near = None if static is None else StaticVectors.read(static).most_similar(word, n)
+    found = find_neighbours(elmo, index, text, word, n=n, same_word=same_word)
+    if html is not None:
+        html.write_text(_page(text, word, found, near), encoding="utf-8")
+    if not sys.stdout.isatty():
+        sys.stdout.write(json.dumps(_facts(text, word, found, near), ensure_ascii=False) + "\n")
+        return
+    console = Console(highlight=False)
+    if near is not None:
+        console.print("static vectors, whatever the sentence:", style="bold")
+        console.print(Text("  " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in near)))
+    for layer in found:
+        console.print(_title(layer), style="bold")
+        for one in layer.neighbours:
+            before, marked, after = _parts(one.occurrence)
+            line = Text(f"  {one.cosine:.2f}  {before[-_CONTEXT:]:>{_CONTEXT}}")
+            console.print(line.append(marked, "bold yellow").append(after[:_CONTEXT]), no_wrap=True)
+
+
+def _title(layer: "LayerNeighbours") -> str:
+    exact = "" if layer.recall == 1 else f" (finds {layer.recall:.0%} of the nearest)"
+    return f"layer {layer.layer}{exact}:"
+
+
+def _parts(occurrence: "Occurrence") -> tuple[str, str, str]:
+    """Return the sentence before the word, the word, and what comes after it."""
+    tokens, place = occurrence.tokens, occurrence.place
+    before, after = " ".join(tokens[:place]), " ".join(tokens[place + 1 :])
+    return before + " " * bool(before), tokens[place], " " * bool(after) + after
+
+
+def _facts(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> dict[str, Any]:
+    return {
+        "text": text,
+        "word": word,
+        "layers": [
+            {
+                "layer": layer.layer,
+                "recall": layer.recall,
+                "neighbours": [
+                    {
+                        "cosine": one.cosine,
+                        "word": one.occurrence.word,
+                        "place": one.occurrence.place,
+                        "tokens": one.occurrence.tokens,
+                    }
+                    for one in layer.neighbours
+                ],
+            }
+            for layer in found
+        ],
+        "static": near and [{"word": other, "cosine": cosine} for other, cosine in near],
+    }
+
+
+_HEAD = """<!doctype html>
+<html><head><meta charset="utf-8"><title>{title}</title><style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+td {{ padding: .15rem .6rem; vertical-align: top }} td:first-child {{ color: #666 }}
+mark {{ background: #ffe08a; padding: 0 .15rem }}
+</style></head><body><h1>{title}</h1><p>{text}</p>
+"""
+
+
+def _page(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> str:
+    title = f"The neighbours of “{escape(word)}”"
+    parts = [_HEAD.format(title=title, text=escape(text))]
+    if near is not None:
+        listed = ", ".join(f"{escape(other)} {cosine:.2f}" for other, cosine in near)
+        parts.append(f"<h2>static vectors, whatever the sentence</h2><p>{listed}</p>\n")
+    for layer in found:
+        parts.append(f"<h2>{escape(_title(layer))}</h2><table>\n")
+        for one in layer.neighbours:
+            before, marked, after = map(escape, _parts(one.occurrence))
+            parts.append(
+                f"<tr><td>{one.cosine:.2f}<td>{before}<mark>{marked}</mark>{after}</tr>\n"
+            )
+        parts.append("</table>\n")
+    return "".join([*parts, "</body></html>\n"])

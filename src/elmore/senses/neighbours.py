@@ -1,0 +1,86 @@
+"""A word in its sentence in, the occurrences that are nearest to it out, layer by layer."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from elmore.embed import Elmo
+from elmore.errors import DataError
+from elmore.senses.index import Occurrence, OccurrenceIndex
+from elmore.senses.occurrences import occurrences_of
+from elmore.senses.search import Floats, Search, nearest_of
+
+_MORE = 3  # times as many are looked at, because copies of the sentence are left out
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """An occurrence, and how near it is."""
+
+    occurrence: Occurrence
+    cosine: float
+
+
+@dataclass(frozen=True)
+class LayerNeighbours:
+    """What is nearest on one layer."""
+
+    layer: int
+    neighbours: list[Neighbour]
+    recall: float
+    """The share of the nearest that such a search finds; 1 if it is exact."""
+
+
+def neighbours(
+    elmo: Elmo,
+    index: OccurrenceIndex,
+    text: str,
+    word: str,
+    *,
+    n: int = 10,
+    layers: Sequence[int] | None = None,
+    same_word: bool = False,
+) -> list[LayerNeighbours]:
+    """Return the nearest occurrences of `word` in `text`, on each layer of the index.
+
+    Copies of one sentence count once, and the sentence itself is left out. With `same_word`,
+    only other occurrences of the word are looked at, all of them.
+    """
+    if n < 1:
+        raise DataError(f"the number of neighbours is {n}; expected at least 1")
+    asked = occurrences_of(elmo, word, [text])
+    tokens = tuple(token.text for token in elmo.tokenizer(text))
+    rows = index.rows(asked.word) if same_word else None
+    found = []
+    for layer in index.layers if layers is None else layers:
+        vector = asked.vectors[layer, 0]
+        if rows is not None:
+            near = nearest_of(index.vectors(layer)[rows], vector, len(rows))
+            pairs, recall = zip(rows[near.rows], near.cosines, strict=True), 1.0
+        else:
+            search = Search.open(index, layer)
+            pairs, recall = _widening(search, vector, n), search.quality.recall
+        seen = {tokens}
+        kept: list[Neighbour] = []
+        for row, cosine in pairs:
+            occurrence = index.occurrence(int(row))
+            if occurrence.tokens in seen:
+                continue
+            seen.add(occurrence.tokens)
+            kept.append(Neighbour(occurrence, float(cosine)))
+            if len(kept) == n:
+                break
+        found.append(LayerNeighbours(layer, kept, recall))
+    return found
+
+
+def _widening(search: Search, vector: Floats, n: int) -> Iterator[tuple[np.int64, np.float32]]:
+    """Give the nearest occurrences one by one, and look for more when they are used up."""
+    given, wanted = 0, _MORE * n
+    while True:
+        found = search.nearest(vector, wanted)
+        yield from zip(found.rows[given:], found.cosines[given:], strict=True)
+        if len(found.rows) < wanted:
+            return
+        given, wanted = wanted, 2 * wanted

@@ -1,0 +1,150 @@
+"""A vector in, the occurrences of an index that are nearest to it out (cosine).
+
+A small index is searched whole. A large one is parted into cells, of which a search looks into
+some, by vectors packed into D / 4 bytes (faiss, IVF-PQ); the best of these are then compared
+exactly. How many of the ten nearest that finds is measured when the search is made, and kept
+beside it: search-N.faiss and search-N.json in the index's folder, for layer N.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from elmore.errors import FormatError, MissingExtraError
+from elmore.folders import read_format, write_json
+from elmore.senses.index import Ints, OccurrenceIndex, Vectors
+
+FORMAT = "elmore-search-1"
+MOST_EXACT = 200_000
+"""Occurrences up to which a search is exact."""
+
+_AT_ONCE = 65_536  # vectors that are unpacked to float32
+_SAMPLE_PER_CELL = 40  # vectors that the cells are learned from
+_CELLS_SEEN = 48
+_COMPARED = 16  # exactly, for each one asked for
+_RECALL_QUERIES, _RECALL_AT = 100, 10
+_SEED = 1
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Occurrences, the nearest first."""
+
+    rows: Ints
+    """(n,)"""
+    cosines: Floats
+    """(n,)"""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How a search works, and how well."""
+
+    kind: str
+    """exact, or faiss's name of it."""
+    recall: float
+    """The share of the ten nearest that it finds: 1 if it is exact, else as it was measured."""
+
+
+class Search:
+    """Finds the nearest occurrences on one layer of an index."""
+
+    def __init__(self, index: OccurrenceIndex, layer: int, cells: Any, quality: Quality) -> None:
+        self.vectors = index.vectors(layer)
+        self.quality = quality
+        self._cells = cells  # of faiss; None: exact
+
+    @classmethod
+    def open(
+        cls, index: OccurrenceIndex, layer: int, *, most_exact: int = MOST_EXACT
+    ) -> "Search":
+        """Open the search of a layer; for a large index it is made and kept, the first time."""
+        if len(index) <= most_exact:
+            return cls(index, layer, None, Quality("exact", 1.0))
+        faiss = _faiss()
+        path = index.folder / f"search-{layer}.faiss"
+        facts, beside = path.with_suffix(".json"), path.with_suffix(".part")
+        if facts.exists():
+            content = read_format(facts, FORMAT)
+            if content["n_occurrences"] != len(index) or not path.exists():
+                raise FormatError(f"{facts} is of another index; remove it, and it is made anew")
+            cells = faiss.read_index(str(path))
+            cells.nprobe = _CELLS_SEEN
+            return cls(index, layer, cells, Quality(**content["quality"]))
+        name, cells = _learn_cells(faiss, index.vectors(layer))
+        unmeasured = cls(index, layer, cells, Quality(name, math.nan))
+        quality = Quality(name, unmeasured.measure_recall())
+        faiss.write_index(cells, str(beside))
+        beside.replace(path)
+        content = {"n_occurrences": len(index), "quality": asdict(quality)}
+        write_json(beside, {"format": FORMAT, **content})
+        beside.replace(facts)
+        return cls(index, layer, cells, quality)
+
+    def nearest(self, vector: Floats, n: int) -> Found:
+        """Return the `n` occurrences that are nearest to a vector, (D,)."""
+        if self._cells is None:
+            return nearest_of(self.vectors, vector, n)
+        query = of_length_one(vector[None])
+        _, rows = self._cells.search(query, min(len(self.vectors), n * _COMPARED))
+        candidates = np.sort(rows[rows >= 0])  # as they stand in the file
+        found = nearest_of(self.vectors[candidates], vector, n)
+        return Found(candidates[found.rows], found.cosines)
+
+    def measure_recall(self, n_queries: int = _RECALL_QUERIES) -> float:
+        """Return the share of the ten nearest of some occurrences that a search finds."""
+        rng = np.random.default_rng(_SEED)
+        shares = []
+        for row in rng.choice(len(self.vectors), n_queries, replace=False):
+            query = self.vectors[row].astype(np.float32)
+            exact = nearest_of(self.vectors, query, _RECALL_AT).rows
+            shares.append(np.isin(exact, self.nearest(query, _RECALL_AT).rows).mean())
+        return float(np.mean(shares))
+
+
+def nearest_of(vectors: Vectors, vector: Floats, n: int) -> Found:
+    """Compare a vector with all of some others, a block at a time."""
+    query = of_length_one(vector[None])[0]
+    cosines = np.concatenate([
+        of_length_one(vectors[start : start + _AT_ONCE]) @ query
+        for start in range(0, max(1, len(vectors)), _AT_ONCE)
+    ])  # fmt: skip
+    rows = np.argsort(-cosines, kind="stable")[:n]
+    return Found(rows, cosines[rows])
+
+
+def of_length_one(vectors: npt.NDArray[Any]) -> Floats:
+    """Return vectors, (N, D), as float32 and divided by their lengths."""
+    found = np.asarray(vectors, np.float32)
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    made: Floats = found / np.where(lengths == 0, 1, lengths)
+    return made
+
+
+def _learn_cells(faiss: Any, vectors: Vectors) -> tuple[str, Any]:
+    """Part all vectors into cells; return faiss's name of that, and the cells."""
+    n, dim = vectors.shape
+    n_cells = round(4 * math.sqrt(n))
+    n_bytes = next(m for m in range(max(1, dim // 4), 0, -1) if dim % m == 0)
+    name = f"IVF{n_cells},PQ{n_bytes}"
+    cells = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
+    rng = np.random.default_rng(_SEED)
+    sample = np.sort(rng.choice(n, min(n, _SAMPLE_PER_CELL * n_cells), replace=False))
+    cells.train(of_length_one(vectors[sample]))
+    for start in range(0, n, _AT_ONCE):
+        cells.add(of_length_one(vectors[start : start + _AT_ONCE]))
+    cells.nprobe = _CELLS_SEEN
+    return name, cells
+
+
+def _faiss() -> Any:
+    try:
+        import faiss  # noqa: PLC0415  an extra
+    except ImportError:
+        raise MissingExtraError(f"searching more than {MOST_EXACT:,} occurrences", "senses") from None
+    return faiss

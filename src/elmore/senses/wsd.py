@@ -1,0 +1,104 @@
+"""Labelled words in sentences in, the senses of other words out: the nearest mean (section 5.3).
+
+The vector of a sense is the mean over its labelled occurrences, on each layer. A word gets the
+sense whose vector has the highest cosine with its own; one that was never labelled gets what the
+caller falls back to, such as its first sense in a dictionary.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from elmore.embed import Elmo
+from elmore.errors import DataError
+from elmore.senses.search import of_length_one
+
+_SENTENCES_AT_ONCE = 512
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class SenseWord:
+    """A word of a sentence whose sense is known, or asked for."""
+
+    start: int
+    """Its first token."""
+    end: int
+    """After its last token; a word such as "took place" has several."""
+    word: str
+    """What it is, such as its lemma with its part of speech: senses of different words never
+    compete."""
+    senses: tuple[str, ...] = ()
+    """What it means; several if its annotators left it open, none if it is asked for."""
+
+
+@dataclass(frozen=True)
+class SenseSentence:
+    """A sentence and some of its words."""
+
+    tokens: tuple[str, ...]
+    words: tuple[SenseWord, ...]
+
+    def __post_init__(self) -> None:
+        for word in self.words:
+            if not 0 <= word.start < word.end <= len(self.tokens):
+                raise DataError(
+                    f"{word.word!r} stands at tokens {word.start} to {word.end} of a sentence of "
+                    f"{len(self.tokens)}; expected places in it"
+                )
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The senses of one word that were met."""
+
+    senses: list[str]
+    sums: list[Floats]
+    """(L + 1, D) for each: the sum of its vectors, whose direction is that of their mean."""
+
+
+class SenseVectors:
+    """The vectors of the senses of words, learned from labelled sentences."""
+
+    def __init__(self, elmo: Elmo) -> None:
+        self.elmo = elmo
+        self._known: dict[str, _Known] = {}
+
+    def learn(self, sentences: Iterable[SenseSentence]) -> "SenseVectors":
+        """Take more labelled words into account."""
+        for word, vectors in self._read(sentences):
+            known = self._known.setdefault(word.word, _Known([], []))
+            for sense in word.senses:
+                if sense not in known.senses:
+                    known.senses.append(sense)
+                    known.sums.append(np.zeros_like(vectors))
+                known.sums[known.senses.index(sense)] += vectors
+        return self
+
+    def predict(self, sentences: Iterable[SenseSentence]) -> Iterator[list[str] | None]:
+        """Give the nearest sense of each word, one by each layer; None if the word is new."""
+        for word, vectors in self._read(sentences):
+            known = self._known.get(word.word)
+            if known is None:
+                yield None
+                continue
+            of_layers = zip(vectors, np.stack(known.sums, axis=1), strict=True)
+            yield [
+                known.senses[int((of_length_one(sums) @ vector).argmax())]
+                for vector, sums in of_layers
+            ]
+
+    def _read(self, sentences: Iterable[SenseSentence]) -> Iterator[tuple[SenseWord, Floats]]:
+        """Give each word with its vectors, (L + 1, D): the mean of its tokens."""
+        left = (sentence for sentence in sentences if sentence.words)
+        while some := list(islice(left, _SENTENCES_AT_ONCE)):
+            tokens = [sentence.tokens for sentence in some]
+            for sentence, found in zip(
+                some, self.elmo.encode_tokens(tokens, layers="all"), strict=True
+            ):
+                for word in sentence.words:
+                    yield word, found.vectors[:, word.start : word.end].mean(axis=1)

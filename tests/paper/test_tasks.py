@@ -1,0 +1,60 @@
+"""The measurements of paper/ that train tasks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import Elmo, StaticVectors
+from elmore.errors import DataError
+from elmore.tasks import Classifier, Examples
+from elmore.tasks.compare import compare
+from paper.mix_weights import mix_weights
+from paper.sample_efficiency import sample_efficiency, share_of
+
+TRAIN = Examples(["good film", "bad film", "a good one", "a bad one"] * 6, ["yes", "no"] * 12)
+
+
+@pytest.fixture
+def model(tiny_elmo: Elmo) -> Classifier:
+    vectors = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
+    static = StaticVectors(["good", "bad", "film", "one", "a"], vectors)
+    return Classifier(tiny_elmo, static, hidden_dim=8, n_epochs=2, batch_size=8)
+
+
+def test_a_share_has_every_label() -> None:
+    examples = Examples(list("abcdefghij"), ["x"] * 9 + ["y"])
+    tiny = share_of(examples, 0.01)
+    assert sorted(tiny.y) == ["x", "y"]
+    half = share_of(examples, 0.5)
+    assert len(half) == 5
+    assert set(half.X) > set(tiny.X)  # a larger share holds the smaller one
+    assert sorted(share_of(examples, 1.0).X) == examples.X
+    tagged = Examples([["a"], ["b"], ["c"]], [["O"], ["B-X"], ["O"]])
+    assert {tag for tags in share_of(tagged, 0.01).y for tag in tags} == {"O", "B-X"}
+
+
+def test_sample_efficiency(model: Classifier, tmp_path: Path) -> None:
+    found = sample_efficiency(
+        model, TRAIN, TRAIN[:8], tmp_path / "out", shares=(0.1, 1.0), n_seeds=2
+    )
+    assert found.columns == ["10 % (2)", "100 % (24)"]
+    assert set(found.rows) == {"static", "static+elmo"}
+    assert all(0 <= score <= 1 for row in found.rows.values() for score in row)
+    assert (tmp_path / "out/chart.png").stat().st_size > 5_000
+
+
+def test_mix_weights(model: Classifier, tmp_path: Path) -> None:
+    variants = ("static", "static+elmo", "both")
+    runs = compare(model, TRAIN, TRAIN[:8], tmp_path / "films", variants=variants, n_seeds=2)
+    found = mix_weights([tmp_path / "films"], tmp_path / "mix.png")
+    assert found.columns == ["layer 0", "layer 1", "layer 2", "gamma"]
+    assert list(found.rows) == [
+        "films, static+elmo, input", "films, both, input", "films, both, output",
+    ]  # fmt: skip
+    learned = [run.mixes["input"]["layer 1"] for run in runs if run.variant == "static+elmo"]
+    assert found.rows["films, static+elmo, input"][1] == pytest.approx(np.mean(learned))
+    assert sum(found.rows["films, both, output"][:-1]) == pytest.approx(1)
+    assert (tmp_path / "mix.png").stat().st_size > 5_000
+    with pytest.raises(DataError, match="expected the folder of a comparison"):
+        mix_weights([tmp_path], tmp_path / "mix.png")
