@@ -8,10 +8,10 @@ accuracy as every word is answered, for each layer, beside that of the first sen
 """
 
 import lzma
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from xml.etree import ElementTree
 
 from elmore import Elmo
 from elmore.errors import DataError
@@ -52,8 +52,8 @@ def read_evaluation(folder: Path) -> list[SenseSentence]:
     """Read a data set of Raganato et al. (2017): XML and its answers."""
     answers = {}
     for line in _lines(folder / f"{folder.name}.gold.key.txt"):
-        number, *senses = line.split()
-        answers[number] = tuple(senses)
+        number, *keys = line.split()
+        answers[number] = tuple(keys)
     path = folder / f"{folder.name}.data.xml"
     try:
         sentences = list(ElementTree.parse(path).iter("sentence"))
@@ -112,8 +112,6 @@ if __name__ == "__main__":
         __doc__, {"semcor": "the folder of SemCor and WordNet's index of senses"}
     )
     run(
-        lambda: all_words(
-            Elmo.from_pretrained(arguments.model), arguments.data, arguments.semcor
-        ),
+        lambda: all_words(Elmo.from_pretrained(arguments.model), arguments.data, arguments.semcor),
         arguments,
     )

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from elmore import Elmo
 from elmore.errors import DataError
+from elmore.senses.probe import with_mean
 from paper.report import Results, arguments_of, run
-from paper.words import Vectors, read_rows, token_place, with_mean
+from paper.words import Vectors, read_rows, token_place
 
 MOST_TRAINING, MOST_TEST = 400, 200  # sentences of a word
 SEED = 1  # of the sample

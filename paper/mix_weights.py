@@ -41,7 +41,9 @@ def mix_weights(folders: Sequence[Path], out: Path) -> Results:
     if len({len(row) for row in rows.values()}) > 1:
         raise DataError("these comparisons are of models with different layers; draw each alone")
     _draw(columns, rows, out)
-    return Results("learned weights of the layers (s), and gamma", [*columns, GAMMA], rows, digits=2)
+    return Results(
+        "learned weights of the layers (s), and gamma", [*columns, GAMMA], rows, digits=2
+    )
 
 
 def _draw(columns: Sequence[str], rows: dict[str, list[float]], path: Path) -> None:
@@ -53,9 +55,7 @@ def _draw(columns: Sequence[str], rows: dict[str, list[float]], path: Path) -> N
     shares = [row[:-1] for row in rows.values()]
     image = axes.imshow(shares, cmap="viridis", vmin=0, vmax=1, aspect="auto")
     axes.set_xticks(range(len(columns)), columns)
-    axes.set_yticks(
-        range(len(rows)), [f"{name}  γ = {row[-1]:.2f}" for name, row in rows.items()]
-    )
+    axes.set_yticks(range(len(rows)), [f"{name}  γ = {row[-1]:.2f}" for name, row in rows.items()])
     axes.tick_params(length=0)
     for y, row in enumerate(shares):
         for x, share in enumerate(row):

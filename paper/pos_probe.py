@@ -12,14 +12,9 @@ import lzma
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-
 from elmore import Elmo
 from elmore.errors import DataError
+from elmore.senses.probe import probe_layers
 from paper.report import Results, arguments_of, run
 from paper.words import Sentence, word_vectors
 
@@ -68,26 +63,14 @@ def _read_sentence(block: str, path: Path) -> TaggedSentence:
     return TaggedSentence(text, spans, tags)
 
 
-def probe(
-    training: npt.NDArray[np.float32], tags: list[str], test: npt.NDArray[np.float32]
-) -> npt.NDArray[np.str_]:
-    """Learn tags from vectors and return those of `test`."""
-    classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=200, tol=1e-3))
-    found: npt.NDArray[np.str_] = classifier.fit(training, tags).predict(test)
-    return found
-
-
 def pos_probe(elmo: Elmo, data: Path) -> Results:
     """Measure every layer."""
     train, dev = read_treebank(data, "train")[:MOST_TRAINING], read_treebank(data, "dev")
     known, asked = word_vectors(elmo, train), word_vectors(elmo, dev)
     tags, gold = ([tag for s in sentences for tag in s.tags] for sentences in (train, dev))
     columns = [*(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
-    accuracies = [
-        float((probe(a, tags, b) == np.array(gold)).mean())
-        for a, b in zip(known, asked, strict=True)
-    ]
-    return Results("accuracy of parts of speech, %", columns, {"dev": accuracies}, scale=100)
+    rows = {"dev": probe_layers(known, tags, asked, gold)}
+    return Results("accuracy of parts of speech, %", columns, rows, scale=100)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ def share_of(examples: Examples, share: float) -> Examples:
     order = list(range(len(examples)))
     random.Random(SEED).shuffle(order)
     known: set[str] = set()
-    needed, others = [], []
+    needed: list[int] = []
+    others: list[int] = []
     for k in order:
         labels = {examples.y[k]} if isinstance(examples.y[k], str) else set(examples.y[k])
         (others if labels <= known else needed).append(k)
@@ -73,11 +74,11 @@ def _draw(
 
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.subplots()
-    styles = ({"color": "#9aa5b1", "marker": "s"}, {"color": "#1b4f9c", "marker": "o"})
-    for (name, scores), spread, style in zip(rows.items(), spreads, styles, strict=True):
+    colors = ("#9aa5b1", "#1b4f9c")
+    for (name, scores), spread, color in zip(rows.items(), spreads, colors, strict=True):
         axes.errorbar(
             [100 * share for share in shares], [100 * score for score in scores],
-            [100 * sd for sd in spread], label=name, capsize=3, **style,
+            [100 * sd for sd in spread], label=name, capsize=3, color=color, marker="o",
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_xticks([100 * share for share in shares], [f"{100 * share:g}" for share in shares])

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from elmore import Elmo
 from elmore.errors import DataError
+from elmore.senses.probe import with_mean
 from elmore.text import decode_lines
 
 Vectors = npt.NDArray[np.float32]
@@ -58,8 +59,3 @@ def word_vectors(elmo: Elmo, sentences: Sequence[Sentence]) -> Vectors:
                 raise DataError(f"no token is at {sentence.text[start:end]!r} in {sentence.text!r}")
             words.append(found.vectors[:, inside].mean(axis=1))
     return with_mean(np.stack(words, axis=1))
-
-
-def with_mean(layers: Vectors) -> Vectors:
-    """Add the mean of the layers as one more, (layers + 1, words, D)."""
-    return np.concatenate([layers, layers.mean(axis=0, keepdims=True)])

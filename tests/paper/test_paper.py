@@ -10,8 +10,9 @@ import pytest
 
 from elmore import Elmo
 from elmore.errors import DataError
+from elmore.senses.probe import probe
 from paper.coarse_senses import coarse_senses, nearest_sense
-from paper.pos_probe import pos_probe, probe, read_treebank
+from paper.pos_probe import pos_probe, read_treebank
 from paper.report import Results
 from paper.word_in_context import best_threshold, read_pairs, word_in_context
 from paper.words import Sentence, word_vectors
@@ -95,7 +96,7 @@ def test_korean_pairs(tiny_elmo: Elmo, tmp_path: Path) -> None:
     assert found.rows["dev"][0] == 0.5
     assert found.rows["dev"] == found.rows["train"]
     write(tmp_path / "dev.tsv", HEADER, kobest_row("사과", "[사과]", "True"))
-    with pytest.raises(DataError, match="expected .* in \\[brackets\\]"):
+    with pytest.raises(DataError, match=r"expected .* in \[brackets\]"):
         read_pairs(tmp_path, "dev")
 
 

@@ -1,7 +1,5 @@
 """A search finds the nearest occurrences; a large index almost all of them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,10 +9,22 @@ from elmore.senses.index import IndexConfig, OccurrenceIndex, build_index
 from elmore.senses.neighbours import neighbours
 from elmore.senses.search import Search, nearest_of
 
-WORDS = "the bank of a river has money in it and some boats 은행".split()
-LINES = [
-    " ".join(np.random.default_rng(k).choice(WORDS, size=5 + k % 4)) for k in range(600)
+WORDS = [
+    "the",
+    "bank",
+    "of",
+    "a",
+    "river",
+    "has",
+    "money",
+    "in",
+    "it",
+    "and",
+    "some",
+    "boats",
+    "은행",
 ]
+LINES = [" ".join(np.random.default_rng(k).choice(WORDS, size=5 + k % 4)) for k in range(600)]
 
 
 @pytest.fixture(scope="module")

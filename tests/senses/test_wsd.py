@@ -30,7 +30,7 @@ def test_the_nearest_mean(tiny_elmo: Elmo) -> None:
     assert money is not None
     assert river[1:] == ["side", "side"]
     assert money[1:] == ["house", "house"]
-    assert len(set((river[0], money[0]))) == 1  # layer 0 cannot tell
+    assert len({river[0], money[0]}) == 1  # layer 0 cannot tell
     assert new is None
     assert list(SenseVectors(tiny_elmo).predict([sentence("bank")])) == [None]
 

@@ -78,9 +78,7 @@ def test_tagged_sentences(tmp_path: Path) -> None:
 def test_clauses(tmp_path: Path) -> None:
     """Each predicate of a sentence gives a clause, whose roles are in brackets or in BIO."""
     tokens = ["The", "dog", "ate", "and", "ran"]
-    brackets = (
-        "The - (A0* (A0*\ndog - *) *)\nate eat (V*) *\nand - * *\nran run * (V*)\n\nOh - \n"
-    )
+    brackets = "The - (A0* (A0*\ndog - *) *)\nate eat (V*) *\nand - * *\nran run * (V*)\n\nOh - \n"
     expected = Examples(
         [Clause(tokens, 2), Clause(tokens, 4)], [["B-A0", "I-A0", "O", "O", "O"]] * 2
     )

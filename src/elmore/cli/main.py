@@ -27,6 +27,11 @@ for verb, summary in {
     "predict": "Give new texts their labels, or words their tags.",
     "evaluate": "Measure a trained task.",
     "compare": "Train a task with static vectors, ELMo and both: what does ELMo bring?",
+    "index": "Keep each occurrence of a corpus's words as a vector, to search in.",
+    "neighbours": "Find the occurrences nearest to a word in its sentence.",
+    "senses": "Tell the senses of a word apart by its occurrences.",
+    "change": "Say how the use of words changed from one corpus to another.",
+    "probe": "Measure what each layer knows of words' tags.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "convert": "Convert a model from or to the published format.",
 }.items():

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
+from elmore.cli.indexes import model_of, parts_of
 
 if TYPE_CHECKING:
-    from elmore.senses.index import Occurrence
     from elmore.senses.neighbours import LayerNeighbours
 
 _CONTEXT = 60  # characters shown on either side, on a terminal
@@ -55,16 +55,12 @@ def neighbours(
     html
         Write a page there.
     """
-    from elmore.embed import Elmo
     from elmore.senses.index import OccurrenceIndex
     from elmore.senses.neighbours import neighbours as find_neighbours
     from elmore.static import StaticVectors
 
     index = OccurrenceIndex.open(in_)
-    elmo = Elmo.from_pretrained(
-        model or index.model["source"], tokenizer=index.model["tokenizer"]
-    )
-    index.check_model(elmo)
+    elmo = model_of(index, model)
     near = None if static is None else StaticVectors.read(static).most_similar(word, n)
     found = find_neighbours(elmo, index, text, word, n=n, same_word=same_word)
     if html is not None:
@@ -79,7 +75,7 @@ def neighbours(
     for layer in found:
         console.print(_title(layer), style="bold")
         for one in layer.neighbours:
-            before, marked, after = _parts(one.occurrence)
+            before, marked, after = parts_of(one.occurrence)
             line = Text(f"  {one.cosine:.2f}  {before[-_CONTEXT:]:>{_CONTEXT}}")
             console.print(line.append(marked, "bold yellow").append(after[:_CONTEXT]), no_wrap=True)
 
@@ -87,13 +83,6 @@ def neighbours(
 def _title(layer: "LayerNeighbours") -> str:
     exact = "" if layer.recall == 1 else f" (finds {layer.recall:.0%} of the nearest)"
     return f"layer {layer.layer}{exact}:"
-
-
-def _parts(occurrence: "Occurrence") -> tuple[str, str, str]:
-    """Return the sentence before the word, the word, and what comes after it."""
-    tokens, place = occurrence.tokens, occurrence.place
-    before, after = " ".join(tokens[:place]), " ".join(tokens[place + 1 :])
-    return before + " " * bool(before), tokens[place], " " * bool(after) + after
 
 
 def _facts(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> dict[str, Any]:
@@ -122,7 +111,7 @@ def _facts(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> d
 
 _HEAD = """<!doctype html>
 <html><head><meta charset="utf-8"><title>{title}</title><style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto }}
 td {{ padding: .15rem .6rem; vertical-align: top }} td:first-child {{ color: #666 }}
 mark {{ background: #ffe08a; padding: 0 .15rem }}
 </style></head><body><h1>{title}</h1><p>{text}</p>
@@ -138,9 +127,7 @@ def _page(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> st
     for layer in found:
         parts.append(f"<h2>{escape(_title(layer))}</h2><table>\n")
         for one in layer.neighbours:
-            before, marked, after = map(escape, _parts(one.occurrence))
-            parts.append(
-                f"<tr><td>{one.cosine:.2f}<td>{before}<mark>{marked}</mark>{after}</tr>\n"
-            )
+            before, marked, after = map(escape, parts_of(one.occurrence))
+            parts.append(f"<tr><td>{one.cosine:.2f}<td>{before}<mark>{marked}</mark>{after}</tr>\n")
         parts.append("</table>\n")
     return "".join([*parts, "</body></html>\n"])

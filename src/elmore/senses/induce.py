@@ -1,52 +1,191 @@
-"""The occurrences of a word in, its senses out: groups of like use, as many as the data show.
+"""The sentences of a word in, its senses out: groups of like use, as many as the data show.
 
-Vectors of length one are parted by k-means, for each number of senses from two upwards, and the
-number is taken whose groups lie furthest apart for their width (the silhouette). Where even the
-best parting is no better than the parting of a single cloud, the word has one sense.
+What a word means is told by the words around it more than by its own vector, half of which is the
+grammar of its place. So an occurrence stands for the mean of the top layer over its neighbours,
+frequent words counting little. These means are parted by k-means, for each number of senses from
+two upwards, and the number is taken whose groups lie furthest apart for their width (silhouette).
+If that is no further than the groups of a single cloud of the same shape, the word has one sense.
 """
 
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.senses.index import Ints, Occurrence, OccurrenceIndex
 from elmore.senses.search import Floats, of_length_one
 
-_MOST_LEARNED = 2_000  # occurrences that groups are found from; the others join the nearest
-_WINDOW = 12  # words on either side that may be telling
+_WINDOW = 10  # words on either side that count
+_FREQUENT = 1e-4  # a word of this share counts half
+_MOST_DIMS = 20  # in which groups are looked for
+_FEWEST = 10  # occurrences that can show more than one sense
 _PRIOR = 0.5  # added to each count, against chance
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Vectors in groups."""
+    """Vectors in groups, the largest first."""
 
     labels: Ints
-    """Which group each vector is in, (N,), the largest group first."""
-    centres: Floats
-    """(groups, D), of length one."""
+    """Which group each vector is in, (N,)."""
+    distances: Floats
+    """How far each is from the middle of its group, (N,)."""
     silhouette: float
-    """How far apart the groups are: up to 1; 0 for a single one."""
+    """How far apart the groups lie, at most 1; 0 if there is one."""
 
 
 @dataclass(frozen=True)
 class Sense:
     """A way in which a word is used."""
 
+    name: str
+    """Its number, or what its labelled examples are called."""
     rows: Ints
-    """Its occurrences in the index, the most typical first."""
+    """Which of the occurrences, the most typical first."""
     share: float
-    """Of the word's occurrences."""
-    telling_words: list[str]
-    """Words that stand beside it more than beside the other senses."""
+    """Of all occurrences."""
+    telling: list[str]
+    """Words that stand near it and not near the other senses."""
+
+
+def context_vectors(elmo: Elmo, occurrences: Sequence[Occurrence]) -> Floats:
+    """Return what stands for each occurrence: the mean of the words around it, (N, D)."""
+    counts = Counter(token for one in occurrences for token in one.tokens)
+    n_tokens = counts.total()
+    weights = {word: _FREQUENT / (_FREQUENT + n / n_tokens) for word, n in counts.items()}
+    read = elmo.encode_tokens([list(one.tokens) for one in occurrences], layers="top")
+    found = np.empty((len(occurrences), elmo.dim), np.float32)
+    for row, (one, text) in enumerate(zip(occurrences, read, strict=True)):
+        near = _around(one)
+        shares = np.array([weights[one.tokens[k]] for k in near], np.float32)
+        # A word that stands alone has nothing but itself.
+        found[row] = shares @ text.vectors[near] if near else text.vectors[one.place]
+    return of_length_one(found)
+
+
+def _around(one: Occurrence) -> list[int]:
+    """Return the places of the words that count for an occurrence."""
+    first, last = max(0, one.place - _WINDOW), min(len(one.tokens), one.place + _WINDOW + 1)
+    return [k for k in range(first, last) if k != one.place]
 
 
 def find_groups(
-    vectors: npt.NDArray[np.floating], *, max_groups: int = 8, seed: int = 1
+    vectors: npt.NDArray[np.floating[Any]], *, max_groups: int = 8, seed: int = 1
 ) -> Groups:
-    """Part vectors, (N, D), into groups, as many as they show."""
+    """Part vectors, (N, D), into as many groups as they show."""
+    if max_groups < 1:
+        raise ConfigError(f"max_groups is {max_groups}; expected at least 1")
+    middle = vectors.mean(axis=0)
+    best = Groups(np.zeros(len(vectors), np.int64), np.linalg.norm(vectors - middle, axis=1), 0.0)
+    if len(vectors) < _FEWEST or max_groups == 1:
+        return best
+    _, widths, axes = np.linalg.svd(vectors - middle, full_matrices=False)
+    n_dims = min(_MOST_DIMS, len(widths))
+    projected = (vectors - middle) @ axes[:n_dims].T
+    cloud = np.random.default_rng(seed).normal(size=projected.shape) * (
+        widths[:n_dims] / math.sqrt(len(vectors))
+    )
+    numbers = range(2, min(max_groups, len(vectors) // 5) + 1)
+    by_chance = max(_parted(cloud, k, seed).silhouette for k in numbers)
+    found = max((_parted(projected, k, seed) for k in numbers), key=lambda g: g.silhouette)
+    return found if found.silhouette > by_chance else best
+
+
+def _parted(vectors: npt.NDArray[np.floating[Any]], n_groups: int, seed: int) -> Groups:
+    try:
+        from sklearn.cluster import KMeans  # noqa: PLC0415  an extra
+        from sklearn.metrics import silhouette_score  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtraError("finding senses", "senses") from None
+    made = KMeans(n_groups, n_init=5, random_state=seed).fit(vectors)
+    sizes = np.bincount(made.labels_, minlength=n_groups)
+    numbers = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")  # the largest is 0
+    distances = np.linalg.norm(vectors - made.cluster_centers_[made.labels_], axis=1)
+    several = len(np.unique(made.labels_)) > 1
+    score = float(silhouette_score(vectors, made.labels_)) if several else 0.0
+    return Groups(numbers[made.labels_], distances, score)
+
+
+def find_senses(
+    elmo: Elmo,
+    occurrences: Sequence[Occurrence],
+    *,
+    max_senses: int = 8,
+    n_telling: int = 8,
+    seed: int = 1,
+) -> list[Sense]:
+    """Tell the senses of a word apart by its occurrences, the most frequent sense first."""
+    if len(occurrences) < 2:
+        raise DataError(
+            f"{occurrences[0].word!r} occurs once; senses need several occurrences"
+            if occurrences
+            else "there are no occurrences to tell apart; give some"
+        )
+    vectors = context_vectors(elmo, occurrences)
+    groups = find_groups(vectors, max_groups=max_senses, seed=seed)
+    names = [str(number + 1) for number in range(groups.labels.max() + 1)]
+    return describe(occurrences, groups.labels, groups.distances, names, n_telling)
+
+
+def describe(
+    occurrences: Sequence[Occurrence],
+    labels: Ints,
+    distances: Floats,
+    names: Sequence[str],
+    n_telling: int = 8,
+) -> list[Sense]:
+    """Say of each group of occurrences, by number, how large it is and what tells it apart."""
+    rows_of = []
+    for number in range(len(names)):
+        rows = np.flatnonzero(labels == number)
+        rows_of.append(rows[np.argsort(distances[rows], kind="stable")])
+    counts = [_near_words([occurrences[k] for k in rows]) for rows in rows_of]
+    return [
+        Sense(name, rows, len(rows) / len(occurrences), _telling(counts, number, n_telling))
+        for number, (name, rows) in enumerate(zip(names, rows_of, strict=True))
+    ]
+
+
+def sampled_rows(index: OccurrenceIndex, word: str, *, most: int = 1_000, seed: int = 1) -> Ints:
+    """Return which occurrences of an index are of a word, a random sample if they are too many."""
+    rows = index.rows(word)
+    if len(rows) <= most:
+        return rows
+    sample: Ints = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+    return sample
+
+
+def _near_words(occurrences: Sequence[Occurrence]) -> Counter[str]:
+    """Count in how many of the occurrences each word stands near."""
+    return Counter(
+        word
+        for one in occurrences
+        for word in {one.tokens[k].lower() for k in _around(one)}
+        if any(character.isalpha() for character in word)
+    )
+
+
+def _telling(counts: Sequence[Counter[str]], number: int, n: int) -> list[str]:
+    """Return the words that are most over-represented beside one sense.
+
+    By the logarithm of the odds against the other senses, in standard deviations (Monroe et al.
+    2008); of a single sense, the most frequent words.
+    """
+    own = counts[number]
+    others: Counter[str] = sum((c for k, c in enumerate(counts) if k != number), Counter())
+    if not others:
+        return [word for word, _ in own.most_common(n)]
+    n_own, n_others = own.total(), others.total()
+
+    def score(word: str) -> float:
+        a, b = own[word] + _PRIOR, others[word] + _PRIOR
+        odds = math.log(a / (n_own - a + 1)) - math.log(b / (n_others - b + 1))
+        return odds / math.sqrt(1 / a + 1 / b)
+
+    return sorted(own, key=lambda word: (-score(word), word))[:n]

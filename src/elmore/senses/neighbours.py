@@ -55,6 +55,7 @@ def neighbours(
     found = []
     for layer in index.layers if layers is None else layers:
         vector = asked.vectors[layer, 0]
+        pairs: Iterator[tuple[np.int64, np.float32]]
         if rows is not None:
             near = nearest_of(index.vectors(layer)[rows], vector, len(rows))
             pairs, recall = zip(rows[near.rows], near.cosines, strict=True), 1.0

@@ -1,16 +1,29 @@
 """Pictures for paper and screen, Hangul included (extra `pictures`)."""
 
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from elmore.errors import MissingExtraError
+from elmore.senses.induce import Sense
 from elmore.senses.occurrences import Occurrences
+from elmore.senses.search import Floats, of_length_one
+
+Projection = Literal["pca", "tsne"]
 
 _HANGUL_FONTS = (
     "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic", "Malgun Gothic", "Apple SD Gothic Neo",
     "AppleGothic", "UnDotum", "Baekmuk Gulim",
 )  # fmt: skip
+_COLORS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933",
+)  # fmt: skip  # told apart by everyone (Okabe and Ito)
+_MARKERS = "osD^vPX*"
 _CONTEXT = 16  # characters shown on either side of a word
 
 
@@ -45,6 +58,62 @@ def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)
         plt.close(figure)
+
+
+def draw_map(
+    by_layer: Mapping[int, npt.NDArray[np.floating[Any]]],
+    senses: Sequence[Sense],
+    word: str,
+    path: Path,
+    *,
+    projection: Projection = "pca",
+) -> None:
+    """Draw the occurrences of a word in two dimensions, a square for each layer, by their senses.
+
+    `by_layer` has the vectors of all occurrences, (N, D). The axes have no meaning of their own:
+    what is near is alike.
+    """
+    plt = _pyplot()
+    labels = [
+        f"{sense.name} ({sense.share:.0%}): {', '.join(sense.telling[:5])}" for sense in senses
+    ]
+    with plt.rc_context({"font.family": _fonts(word + "".join(labels))}):
+        figure, axes = plt.subplots(
+            1, len(by_layer), figsize=(4.2 * len(by_layer), 4.4 + 0.22 * len(senses)),
+            layout="constrained", squeeze=False,
+        )  # fmt: skip
+        for (layer, vectors), axis in zip(by_layer.items(), axes[0], strict=True):
+            points = _flat(vectors, projection)
+            for sense, label, color, marker in zip(
+                senses, labels, cycle(_COLORS), cycle(_MARKERS), strict=False
+            ):
+                axis.scatter(
+                    *points[sense.rows].T, s=14, c=color, marker=marker, alpha=0.7,
+                    linewidths=0, label=_plain(label),
+                )  # fmt: skip
+            axis.set_title(f"layer {layer}", fontsize=10)
+            axis.set_xticks([])
+            axis.set_yticks([])
+        handles, texts = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, texts, loc="outside lower center", fontsize=9, frameon=False)
+        figure.suptitle(f"The occurrences of “{_plain(word)}”", fontsize=12)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=130)
+        plt.close(figure)
+
+
+def _flat(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Floats:
+    """Return points in the plane, (N, 2)."""
+    centred = of_length_one(vectors)
+    centred = centred - centred.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    flat: Floats = centred @ axes[:2].T
+    if projection == "tsne":
+        from sklearn.manifold import TSNE  # noqa: PLC0415  an extra
+
+        perplexity = min(30.0, (len(vectors) - 1) / 3)
+        flat = TSNE(perplexity=perplexity, init=flat, random_state=1).fit_transform(centred)
+    return flat
 
 
 def _pyplot() -> Any:

@@ -60,9 +60,7 @@ class Search:
         self._cells = cells  # of faiss; None: exact
 
     @classmethod
-    def open(
-        cls, index: OccurrenceIndex, layer: int, *, most_exact: int = MOST_EXACT
-    ) -> "Search":
+    def open(cls, index: OccurrenceIndex, layer: int, *, most_exact: int = MOST_EXACT) -> "Search":
         """Open the search of a layer; for a large index it is made and kept, the first time."""
         if len(index) <= most_exact:
             return cls(index, layer, None, Quality("exact", 1.0))
@@ -122,8 +120,8 @@ def of_length_one(vectors: npt.NDArray[Any]) -> Floats:
     """Return vectors, (N, D), as float32 and divided by their lengths."""
     found = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    made: Floats = found / np.where(lengths == 0, 1, lengths)
-    return made
+    lengths[lengths == 0] = 1
+    return np.asarray(found / lengths, np.float32)
 
 
 def _learn_cells(faiss: Any, vectors: Vectors) -> tuple[str, Any]:
@@ -146,5 +144,7 @@ def _faiss() -> Any:
     try:
         import faiss  # noqa: PLC0415  an extra
     except ImportError:
-        raise MissingExtraError(f"searching more than {MOST_EXACT:,} occurrences", "senses") from None
+        raise MissingExtraError(
+            f"searching more than {MOST_EXACT:,} occurrences", "senses"
+        ) from None
     return faiss

@@ -5,7 +5,7 @@ sense whose vector has the highest cosine with its own; one that was never label
 caller falls back to, such as its first sense in a dictionary.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
+from elmore.senses.index import Occurrence
+from elmore.senses.induce import Sense, describe
 from elmore.senses.search import of_length_one
 
 _SENTENCES_AT_ONCE = 512
@@ -86,10 +88,10 @@ class SenseVectors:
             if known is None:
                 yield None
                 continue
-            of_layers = zip(vectors, np.stack(known.sums, axis=1), strict=True)
+            by_layer = zip(vectors, np.stack(known.sums, axis=1), strict=True)
             yield [
                 known.senses[int((of_length_one(sums) @ vector).argmax())]
-                for vector, sums in of_layers
+                for vector, sums in by_layer
             ]
 
     def _read(self, sentences: Iterable[SenseSentence]) -> Iterator[tuple[SenseWord, Floats]]:
@@ -102,3 +104,24 @@ class SenseVectors:
             ):
                 for word in sentence.words:
                     yield word, found.vectors[:, word.start : word.end].mean(axis=1)
+
+
+def label_senses(
+    elmo: Elmo, occurrences: Sequence[Occurrence], labelled: Sequence[tuple[str, Occurrence]]
+) -> list[Sense]:
+    """Give each occurrence of a word the sense whose labelled ones are nearest, by the top layer.
+
+    The senses are in the order in which `labelled` names them.
+    """
+    if not occurrences or not labelled:
+        raise DataError("there are no occurrences, or none is labelled; give some of either")
+    known = SenseVectors(elmo).learn(_one_word(one, sense) for sense, one in labelled)
+    names = list(dict.fromkeys(sense for sense, _ in labelled))
+    given = [
+        found and names.index(found[-1]) for found in known.predict(map(_one_word, occurrences))
+    ]
+    return describe(occurrences, np.array(given), np.zeros(len(given), np.float32), names)
+
+
+def _one_word(one: Occurrence, *senses: str) -> SenseSentence:
+    return SenseSentence(one.tokens, (SenseWord(one.place, one.place + 1, "", senses),))

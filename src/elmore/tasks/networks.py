@@ -16,7 +16,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from elmore.tasks.crf import Crf
 from elmore.tasks.inputs import TokenBatch, TokenInput
 
-
 _MARK_DIM = 16
 
 

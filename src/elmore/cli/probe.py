@@ -1,0 +1,53 @@
+"""`elmore probe`: what each layer knows of the tags in a file."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from elmore.cli import arguments
+from elmore.cli.task_flags import DEFAULT_DATA, DataFlags, read_examples
+from elmore.cli.terminal import print_facts
+
+
+def probe(
+    *,
+    train: Path,
+    dev: Path,
+    model: Annotated[str, Parameter(alias="-m")] = "en",
+    max_train: Annotated[int, Parameter(converter=arguments.whole_number)] = 6_000,
+    data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
+) -> None:
+    """Learn the tags of words from each layer by itself, linearly, and measure how well.
+
+    A table on a terminal, JSON in a pipe.
+
+    Parameters
+    ----------
+    train
+        A file of tagged sentences to learn from: parts of speech, or any other tags.
+    dev
+        A file of tagged sentences to measure on.
+    model
+        A bundled name, a model folder or hf://owner/name.
+    max_train
+        Learn from the first sentences only.
+    """
+    from elmore.embed import Elmo
+    from elmore.senses.probe import probe_layers, tag_vectors
+
+    known, asked = read_examples("tag", train, data)[:max_train], read_examples("tag", dev, data)
+    elmo = Elmo.from_pretrained(model)
+    scores = probe_layers(
+        *tag_vectors(elmo, known.X, known.y), *tag_vectors(elmo, asked.X, asked.y)
+    )
+    names = [*(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
+    if sys.stdout.isatty():
+        print_facts(
+            {name: f"{100 * score:.1f} %" for name, score in zip(names, scores, strict=True)}
+        )
+    else:
+        accuracy = dict(zip(names, scores, strict=True))
+        sys.stdout.write(json.dumps({"model": model, "accuracy": accuracy}) + "\n")

@@ -1,0 +1,130 @@
+"""Two indexes in, how much the use of each word changed from one to the other out.
+
+Three measures, each 0 for no change. With unit vectors x of one corpus and y of the other:
+pairwise, the mean of 1 - cos(x, y) over all pairs; prototype, 1 - cos of the mean x and the mean y;
+senses, the Jensen-Shannon divergence (bits) of how often each sense occurs, the senses being found
+in both corpora together.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from elmore.embed import Elmo
+from elmore.errors import ConfigError, DataError
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.induce import Sense, find_senses, sampled_rows
+from elmore.senses.search import of_length_one
+
+
+@dataclass(frozen=True)
+class WordChange:
+    """How much the use of a word changed."""
+
+    word: str
+    n_old: int
+    n_new: int
+    pairwise: float
+    prototype: float
+
+
+@dataclass(frozen=True)
+class SenseChange:
+    """A sense, and how often it is meant in either corpus."""
+
+    sense: Sense
+    old: float
+    """Its share of the occurrences in the old corpus."""
+    new: float
+    examples: list[tuple[str, ...]]
+    """Typical sentences."""
+
+
+def word_changes(
+    old: OccurrenceIndex, new: OccurrenceIndex, layer: int, *, min_count: int = 20
+) -> list[WordChange]:
+    """Measure all words that are frequent enough in both, the most changed (prototype) first."""
+    _check_same_model(old, new)
+    if min_count < 1:
+        raise ConfigError(f"min_count is {min_count}; expected at least 1")
+    found = []
+    for word in sorted(set(old.words) & set(new.words)):
+        rows = old.rows(word), new.rows(word)
+        if min(map(len, rows)) >= min_count:
+            found.append(_word_change(word, old, new, layer))
+    return sorted(found, key=lambda change: -change.prototype)
+
+
+def word_change(old: OccurrenceIndex, new: OccurrenceIndex, layer: int, word: str) -> WordChange:
+    """Measure one word."""
+    _check_same_model(old, new)
+    return _word_change(word, old, new, layer)
+
+
+def _word_change(word: str, old: OccurrenceIndex, new: OccurrenceIndex, layer: int) -> WordChange:
+    x, y = (of_length_one(index.vectors(layer)[index.rows(word)]) for index in (old, new))
+    mean_x, mean_y = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
+    together = float(mean_x @ mean_y)  # which is the mean cosine of all pairs
+    lengths = float(np.linalg.norm(mean_x) * np.linalg.norm(mean_y))
+    return WordChange(word, len(x), len(y), 1 - together, 1 - together / lengths)
+
+
+def sense_changes(
+    elmo: Elmo,
+    old: OccurrenceIndex,
+    new: OccurrenceIndex,
+    word: str,
+    *,
+    max_senses: int = 8,
+    n_examples: int = 2,
+    seed: int = 1,
+) -> tuple[float, list[SenseChange]]:
+    """Find the senses of a word in both corpora together, and how often each is meant in either.
+
+    Returned are the divergence and the senses.
+    """
+    _check_same_model(old, new)
+    for index in (old, new):
+        index.check_model(elmo)
+    first, second = (
+        [index.occurrence(int(row)) for row in sampled_rows(index, word, seed=seed)]
+        for index in (old, new)
+    )
+    together = [*first, *second]
+    if len(together) < 2:
+        raise DataError(f"{word!r} occurs once in each corpus; senses need several occurrences")
+    is_old = np.arange(len(together)) < len(first)
+    found = []
+    for sense in find_senses(elmo, together, max_senses=max_senses, seed=seed):
+        n_old = int(is_old[sense.rows].sum())
+        examples = [together[k].tokens for k in sense.rows[:n_examples]]
+        found.append(
+            SenseChange(
+                sense,
+                n_old / len(first),
+                (len(sense.rows) - n_old) / len(second),
+                examples,
+            )
+        )
+    shares = np.array([[change.old for change in found], [change.new for change in found]])
+    return divergence(*shares), found
+
+
+def divergence(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:
+    """Return the Jensen-Shannon divergence of two distributions, from 0 to 1 bit."""
+    middle = (p + q) / 2
+    return _entropy(middle) - (_entropy(p) + _entropy(q)) / 2
+
+
+def _entropy(p: npt.NDArray[np.float64]) -> float:
+    some = p[p > 0]
+    return float(-(some * np.log2(some)).sum())
+
+
+def _check_same_model(old: OccurrenceIndex, new: OccurrenceIndex) -> None:
+    if old.model["hash"] != new.model["hash"]:
+        raise ConfigError(
+            f"{old.folder} and {new.folder} were built with different models; "
+            "their vectors cannot be compared: build both with one"
+        )

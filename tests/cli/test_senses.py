@@ -1,0 +1,114 @@
+"""An index from the command line: built, searched, its senses told apart and compared."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import StaticVectors
+
+from .conftest import Refused, Run
+
+WORDS = {"river": ["water", "boat", "fish", "deep"], "money": ["loan", "cash", "credit", "rates"]}
+
+
+def write_corpus(path: Path, n: int, seed: int) -> Path:
+    rng = np.random.default_rng(seed)
+    lines = [
+        " ".join(["the", "bank", *rng.choice(WORDS[kind], size=4)])
+        for kind in WORDS
+        for _ in range(n)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def index(elmore: Run, tiny_model: Path, tmp_path: Path) -> Path:
+    corpus = write_corpus(tmp_path / "corpus.txt", 20, 1)
+    out = tmp_path / "index"
+    done = elmore(
+        "index", corpus, "--out", out, "-m", tiny_model, "--tokenizer", "whitespace",
+        "--layers", "all",
+    )  # fmt: skip
+    assert (done.code, done.err) == (0, "")
+    return out
+
+
+def test_neighbours(elmore: Run, refused: Refused, index: Path, tmp_path: Path) -> None:
+    vectors = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+    StaticVectors(["bank", "boat", "loan"], vectors).write_text(tmp_path / "vectors.txt")
+    page = tmp_path / "page.html"
+    (found,) = elmore(
+        "neighbours", "a deep bank & water", "--word", "bank", "--in", index, "-n", "3",
+        "--static", tmp_path / "vectors.txt", "--html", page,
+    ).records  # fmt: skip
+    assert [layer["layer"] for layer in found["layers"]] == [0, 1, 2]
+    assert all(len(layer["neighbours"]) == 3 for layer in found["layers"])
+    assert found["layers"][0]["neighbours"][0]["word"] == "bank"
+    assert {near["word"] for near in found["static"]} == {"boat", "loan"}
+    assert "<mark>bank</mark>" in page.read_text()
+    assert "bank &amp; water" in page.read_text()
+    assert "is no token of" in refused("neighbours", "a", "--word", "bank", "--in", index)
+    assert "has no index.json" in refused("neighbours", "a", "--word", "a", "--in", tmp_path)
+
+
+def test_senses(elmore: Run, refused: Refused, index: Path, tmp_path: Path) -> None:
+    (found,) = elmore(
+        "senses", "bank", "--in", index, "--picture", tmp_path / "map.png", "--n-examples", "2"
+    ).records
+    assert found["occurrences"] == 40
+    assert sum(sense["share"] for sense in found["senses"]) == pytest.approx(1)
+    assert all(len(sense["examples"]) == 2 for sense in found["senses"])
+    assert (tmp_path / "map.png").exists()
+    labelled = tmp_path / "labelled.tsv"
+    labelled.write_text("shore\tthe bank water boat\nhouse\tthe bank loan cash\n")
+    (found,) = elmore("senses", "bank", "--in", index, "--labelled", labelled).records
+    assert [sense["name"] for sense in found["senses"]] == ["shore", "house"]
+    labelled.write_text("shore the bank\n")
+    assert "line 1, has" in refused("senses", "bank", "--in", index, "--labelled", labelled)
+    assert "'ship' does not occur in" in refused("senses", "ship", "--in", index)
+
+
+def test_change(
+    elmore: Run, refused: Refused, tiny_model: Path, index: Path, tmp_path: Path
+) -> None:
+    corpus = write_corpus(tmp_path / "new.txt", 25, 2)
+    other = tmp_path / "other"
+    flags = ["-m", tiny_model, "--tokenizer", "whitespace"]
+    assert elmore("index", corpus, "--out", other, *flags, "--words", "bank").code == 0
+    (found,) = elmore("change", "--old", index, "--new", other).records
+    assert (found["word"], found["n_old"], found["n_new"]) == ("bank", 40, 50)
+    (found,) = elmore("change", "bank", "--old", index, "--new", other).records
+    assert 0 <= found["senses_divergence"] <= 1
+    said = refused("change", "--old", index, "--new", other, "--min-count", "99")
+    assert "no word occurs 99 times in both" in said
+
+
+def test_an_index_of_some_words(
+    elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus.txt", 5, 1)
+    (tmp_path / "words.txt").write_text("bank\n\nboat\n")
+    flags = ["-m", tiny_model, "--tokenizer", "whitespace", "--max-per-word", "3"]
+    words = f"@{tmp_path / 'words.txt'}"
+    assert elmore("index", corpus, "--out", tmp_path / "a", *flags, "--words", words).code == 0
+    content = json.loads((tmp_path / "a/index.json").read_text())
+    assert content["config"]["words"] == ["bank", "boat"]
+    assert content["facts"]["n_words"] == 2
+    assert content["facts"]["n_occurrences"] == 6
+    again = refused("index", corpus, "--out", tmp_path / "a", *flags, "--words", "bank")
+    assert "was begun with another config" in again
+    wrong = refused("index", corpus, "--out", tmp_path / "b", *flags, "--layers", "x")
+    assert "--layers is 'x'; expected top, all, or numbers with commas" in wrong
+    assert "there is no text" in refused("index", "--out", tmp_path / "b", *flags)
+    assert "cannot be read twice" in refused("index", "-", "--out", tmp_path / "b", *flags)
+
+
+def test_probe(elmore: Run, tiny_model: Path, tmp_path: Path) -> None:
+    tagged = tmp_path / "tagged.txt"
+    tagged.write_text("the D\nbank N\nfell V\n\na D\nboat N\n\n" * 5)
+    (found,) = elmore("probe", "--train", tagged, "--dev", tagged, "-m", tiny_model).records
+    assert list(found["accuracy"]) == ["layer 0", "layer 1", "layer 2", "mean of layers"]
+    assert found["accuracy"]["layer 2"] == 1.0
