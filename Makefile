@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+DATA   ?= ../shared/data
 
-.PHONY: help setup dev demo test lint types unit bench wheel clean
+.PHONY: help setup dev demo test lint types unit bench paper wheel clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -33,6 +34,9 @@ unit: dev
 bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png
 	$(BIN)/python benchmarks/embed.py --out build/embed
 	$(BIN)/python benchmarks/pretrain.py --out build/pretrain
+
+paper: dev      ## measure what the paper measured, with the data in DATA; tables go to docs/results.md
+	$(BIN)/python -m paper --data $(DATA) --out build/paper --page docs/results.md
 
 wheel: dev      ## build dist/*.whl
 	$(BIN)/python -m build --wheel

@@ -3,7 +3,8 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -41,13 +42,13 @@ class Results:
 
 
 def arguments_of(
-    description: str | None, folders: Mapping[str, str] = MappingProxyType({})
+    description: str | None, paths: Mapping[str, str] = MappingProxyType({})
 ) -> Namespace:
-    """Read the arguments that every command has, and other folders with what they are."""
+    """Read the arguments that every command has, and other paths with what they are."""
     parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="en", help="a bundled name or a model folder")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data set")
-    for name, what in folders.items():
+    for name, what in paths.items():
         parser.add_argument(f"--{name}", type=Path, required=True, help=what)
     parser.add_argument("--json", type=Path, help="where to write the table as JSON")
     return parser.parse_args()
@@ -55,7 +56,7 @@ def arguments_of(
 
 def run(measure: Callable[[], Results], arguments: Namespace) -> None:
     """Measure, print, write; bad input is one sentence and exit code 2."""
-    try:
+    with say_errors():
         if arguments.json and not arguments.json.parent.is_dir():
             raise DataError(f"there is no folder {arguments.json.parent}; make it first")
         results = measure()
@@ -63,6 +64,13 @@ def run(measure: Callable[[], Results], arguments: Namespace) -> None:
         if arguments.json:
             content = {"model": getattr(arguments, "model", None), **asdict(results)}
             arguments.json.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+
+
+@contextmanager
+def say_errors() -> Iterator[None]:
+    """Turn bad input into one sentence and exit code 2."""
+    try:
+        yield
     except (ElmoreError, OSError) as error:
         print(f"paper: {error}", file=sys.stderr)
         sys.exit(2)

@@ -9,17 +9,14 @@ at random, but so that every label is in it. Stopped, the same command goes on.
 """
 
 import random
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
 
-from elmore.tasks import Classifier, Examples, PairClassifier, Tagger
+from elmore.tasks import Examples
 from elmore.tasks.compare import compare, summarize
-from elmore.tasks.estimator import TaskModel
-from elmore.tasks.readers import READERS
 from paper.report import Results, run
+from paper.tasks import Task, read_task, task_arguments
 
-TASKS: dict[str, type[TaskModel]] = {cls.task: cls for cls in (Classifier, Tagger, PairClassifier)}
 VARIANTS = ("static", "static+elmo")
 SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)
 SEED = 1  # of the draw
@@ -42,9 +39,7 @@ def share_of(examples: Examples, share: float) -> Examples:
 
 
 def sample_efficiency(
-    model: TaskModel,
-    train: Examples,
-    dev: Examples,
+    task: Task,
     out: Path,
     *,
     shares: Sequence[float],
@@ -53,8 +48,10 @@ def sample_efficiency(
     """Train with each share, and draw what came of it."""
     columns, scores, spreads = [], [], []
     for share in shares:
-        some = share_of(train, share)
-        runs = compare(model, some, dev, out / f"{share:g}", variants=VARIANTS, n_seeds=n_seeds)
+        some = share_of(task.train, share)
+        runs = compare(
+            task.model, some, task.dev, out / f"{share:g}", variants=VARIANTS, n_seeds=n_seeds
+        )
         found = summarize(runs)
         columns.append(f"{100 * share:g} % ({len(some):,})")
         scores.append([summary.mean for summary in found])
@@ -90,38 +87,13 @@ def _draw(
     figure.savefig(path, dpi=130)
 
 
-def arguments() -> Namespace:
-    """Read the command line."""
-    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--task", choices=TASKS, required=True)
-    parser.add_argument("--train", type=Path, required=True)
-    parser.add_argument("--dev", type=Path, required=True)
-    parser.add_argument("--format", default="auto", help="of the files; as in elmore train")
-    parser.add_argument("--model", default="en", help="a bundled name or a model folder")
-    parser.add_argument("--static", type=Path, required=True, help="static vectors")
-    parser.add_argument("--shares", type=float, nargs="+", default=SHARES)
-    parser.add_argument("--n-seeds", type=int, default=3)
-    parser.add_argument("--n-epochs", type=int, default=20)
-    parser.add_argument("--max-dev", type=int, help="measure on the first examples only")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--json", type=Path, help="where to write the table as JSON")
-    return parser.parse_args()
-
-
-def measure(given: Namespace) -> Results:
-    """Do what the command line asks for."""
-    read = READERS[given.task]
-    model = TASKS[given.task](given.model, given.static, n_epochs=given.n_epochs)
-    return sample_efficiency(
-        model,
-        read(given.train, format=given.format),
-        read(given.dev, format=given.format)[: given.max_dev],
-        given.out,
-        shares=given.shares,
-        n_seeds=given.n_seeds,
-    )
-
-
 if __name__ == "__main__":
-    asked = arguments()
-    run(lambda: measure(asked), asked)
+    parser = task_arguments(__doc__)
+    parser.add_argument("--shares", type=float, nargs="+", default=SHARES)
+    asked = parser.parse_args()
+    run(
+        lambda: sample_efficiency(
+            read_task(asked), asked.out, shares=asked.shares, n_seeds=asked.n_seeds
+        ),
+        asked,
+    )

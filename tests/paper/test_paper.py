@@ -11,6 +11,7 @@ import pytest
 from elmore import Elmo
 from elmore.errors import DataError
 from elmore.senses.probe import probe
+from paper.__main__ import MEASUREMENTS, Measurement, insert, markdown
 from paper.coarse_senses import coarse_senses, nearest_sense
 from paper.pos_probe import pos_probe, read_treebank
 from paper.report import Results
@@ -95,7 +96,9 @@ def test_korean_pairs(tiny_elmo: Elmo, tmp_path: Path) -> None:
     found = word_in_context(tiny_elmo, tmp_path)
     assert found.rows["dev"][0] == 0.5
     assert found.rows["dev"] == found.rows["train"]
-    write(tmp_path / "dev.tsv", HEADER, kobest_row("사과", "[사과]", "True"))
+    write(tmp_path / "dev.tsv", HEADER, kobest_row("큰 사과", "[사과]", "True"))
+    assert read_pairs(tmp_path, "dev").first[0] == Sentence("큰 사과", [(2, 4)])  # as in one row
+    write(tmp_path / "dev.tsv", HEADER, kobest_row("배", "[사과]", "True"))
     with pytest.raises(DataError, match=r"expected .* in \[brackets\]"):
         read_pairs(tmp_path, "dev")
 
@@ -212,3 +215,25 @@ def test_as_a_command(tiny_model: Path, senses: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert wrong.returncode == 2
     assert len(wrong.stderr.splitlines()) == 1
+
+
+def test_tables_of_a_page() -> None:
+    table = markdown(Results("share, %", ["a", "b"], {"x": [0.5, 0.25]}, scale=100))
+    assert table == "| share, % | a | b |\n|---|---|---|\n| x | 50.0 | 25.0 |"
+    page = "before\n<!-- paper:x -->\nold\n<!-- /paper:x -->\nafter\n"
+    there = insert(page, "x", table)
+    assert there == f"before\n<!-- paper:x -->\n{table}\n<!-- /paper:x -->\nafter\n"
+    assert insert(there, "x", table) == there
+    assert insert(page, "y", table) == page
+
+
+@pytest.mark.parametrize(
+    "one", {one.module: one for one in MEASUREMENTS}.values(), ids=lambda one: one.module
+)
+def test_every_measurement_is_a_command_that_takes_its_arguments(one: Measurement) -> None:
+    command = one.command(Path("data"), Path("out"))
+    found = subprocess.run(
+        [*command, "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for argument in command[3:]:
+        assert not argument.startswith("--") or argument in found.stdout

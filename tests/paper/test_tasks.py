@@ -9,8 +9,11 @@ from elmore import Elmo, StaticVectors
 from elmore.errors import DataError
 from elmore.tasks import Classifier, Examples
 from elmore.tasks.compare import compare
+from paper.layer_weights import layer_weights
 from paper.mix_weights import mix_weights
+from paper.places import places
 from paper.sample_efficiency import sample_efficiency, share_of
+from paper.tasks import Task
 
 TRAIN = Examples(["good film", "bad film", "a good one", "a bad one"] * 6, ["yes", "no"] * 12)
 
@@ -35,9 +38,8 @@ def test_a_share_has_every_label() -> None:
 
 
 def test_sample_efficiency(model: Classifier, tmp_path: Path) -> None:
-    found = sample_efficiency(
-        model, TRAIN, TRAIN[:8], tmp_path / "out", shares=(0.1, 1.0), n_seeds=2
-    )
+    task = Task(model, TRAIN, TRAIN[:8])
+    found = sample_efficiency(task, tmp_path / "out", shares=(0.1, 1.0), n_seeds=2)
     assert found.columns == ["10 % (2)", "100 % (24)"]
     assert set(found.rows) == {"static", "static+elmo"}
     assert all(0 <= score <= 1 for row in found.rows.values() for score in row)
@@ -58,3 +60,13 @@ def test_mix_weights(model: Classifier, tmp_path: Path) -> None:
     assert (tmp_path / "mix.png").stat().st_size > 5_000
     with pytest.raises(DataError, match="expected the folder of a comparison"):
         mix_weights([tmp_path], tmp_path / "mix.png")
+
+
+def test_layers_and_places_beside_the_papers(model: Classifier, tmp_path: Path) -> None:
+    task = Task(model, TRAIN, TRAIN[:8])
+    layers = layer_weights(task, tmp_path / "layers", n_seeds=1)
+    assert layers.columns == ["baseline", "last only", "all, lambda 1", "all, lambda 0.001"]
+    assert layers.rows["the paper, SRL"] == [0.816, 0.841, 0.846, 0.848]
+    where = places(task, tmp_path / "places", n_seeds=1)
+    assert len(where.rows["here"]) == 3
+    assert where.rows["here"][0] == layers.rows["here"][3]  # the same run

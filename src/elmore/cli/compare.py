@@ -57,8 +57,9 @@ def compare(
     static
         Static vectors: a file of GloVe, word2vec or fastText, or a folder of ours.
     variants
-        Some of static, elmo, static+elmo, top (the top layer only), output (ELMo beside the output)
-        and both (input and output), with commas; the first is what the others are held to.
+        Some of static, elmo, static+elmo, top (the top layer only), even (layers of almost equal
+        weight), output (ELMo beside the output) and both (input and output), with commas; the first
+        is what the others are held to.
     n_seeds
         Runs of each.
     max_train

@@ -9,7 +9,7 @@ If that is no further than the groups of a single cloud of the same shape, the w
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,17 +56,23 @@ class Sense:
 
 def context_vectors(elmo: Elmo, occurrences: Sequence[Occurrence]) -> Floats:
     """Return what stands for each occurrence: the mean of the words around it, (N, D)."""
+    read = elmo.encode_tokens([list(one.tokens) for one in occurrences], layers="top")
+    found = np.empty((len(occurrences), elmo.dim), np.float32)
+    for row, (places, weights) in enumerate(weighted_neighbours(occurrences)):
+        vectors = read[row].vectors
+        # A word that stands alone has nothing but itself.
+        found[row] = weights @ vectors[places] if places else vectors[occurrences[row].place]
+    return of_length_one(found)
+
+
+def weighted_neighbours(occurrences: Sequence[Occurrence]) -> Iterator[tuple[list[int], Floats]]:
+    """Give the places of the words around each occurrence, and how much each of them counts."""
     counts = Counter(token for one in occurrences for token in one.tokens)
     n_tokens = counts.total()
     weights = {word: _FREQUENT / (_FREQUENT + n / n_tokens) for word, n in counts.items()}
-    read = elmo.encode_tokens([list(one.tokens) for one in occurrences], layers="top")
-    found = np.empty((len(occurrences), elmo.dim), np.float32)
-    for row, (one, text) in enumerate(zip(occurrences, read, strict=True)):
-        near = _around(one)
-        shares = np.array([weights[one.tokens[k]] for k in near], np.float32)
-        # A word that stands alone has nothing but itself.
-        found[row] = shares @ text.vectors[near] if near else text.vectors[one.place]
-    return of_length_one(found)
+    for one in occurrences:
+        places = _around(one)
+        yield places, np.array([weights[one.tokens[k]] for k in places], np.float32)
 
 
 def _around(one: Occurrence) -> list[int]:

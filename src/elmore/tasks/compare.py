@@ -23,11 +23,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "elmo": {"static": None},
     "static+elmo": {},
     "top": {"layers": "top"},
+    "even": {"mix_l2": 1.0},
     "output": {"where": "output"},
     "both": {"where": "both"},
 }
 """What each changes: static vectors alone, ELMo alone, both; then both with the top layer only,
-with ELMo beside the output, and in both places."""
+with layers of almost equal weight, with ELMo beside the output, and in both places."""
 
 
 @dataclass(frozen=True)
