@@ -26,3 +26,7 @@ class MissingExtraError(ElmoreError):
 
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
         return type(self), self._given  # so that it comes back from another process
+
+
+class ElmoreWarning(UserWarning):
+    """Something is done otherwise than asked for, and how to have it as asked."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from elmore.errors import MissingExtraError
+from elmore.errors import ConfigError, MissingExtraError
 from elmore.text import Token, normalizing, tokenizer_by_name
 
 NAMES = ["korean", "korean-eojeol", "korean-syllables"]
@@ -29,6 +29,40 @@ def test_morphemes_keep_the_spelling_of_the_text() -> None:
     expected = "사과 를 먹 었 다 . 그 는 3 . 5 kg 을 샀 다 ( 2022 년 , Seoul 에서 ) !"
     assert words("korean", SENTENCE) == expected
     assert words("korean", "사과했다") == "사과 했 다"
+
+
+def test_morphemes_by_a_vocabulary_of_them() -> None:
+    by_frequency = [
+        "<S>",
+        ".",
+        "를",
+        "다",
+        "었",
+        "는",
+        "그",
+        "먹",
+        "사과",
+        "사",
+        "과",
+        "은행",
+        "나무",
+    ]
+    tokenizer = tokenizer_by_name("korean-vocabulary", by_frequency)
+    found = [token.text for token in tokenizer("그는 사과를 먹었다. 배나무, ABC3년漢字")]
+    expected = "그 는 사과 를 먹 었 다 . 배 나무 , ABC 3 년 漢字"
+    assert found == expected.split()
+    assert tokenizer("사과를")[1] == Token("를", 2, 3)
+    assert [token.text for token in tokenizer("쀍뛟")] == ["쀍뛟"]  # nothing tells how to cut it
+    with pytest.raises(ConfigError, match="korean-vocabulary cuts by the vocabulary of a model"):
+        tokenizer_by_name("korean-vocabulary")
+
+
+@settings(deadline=None, max_examples=200)
+@given(ANY_TEXT)
+def test_a_vocabulary_cuts_every_text_and_loses_nothing(text: str) -> None:
+    tokens = tokenizer_by_name("korean-vocabulary", ["사과", "를", "가", "힣사"])(text)
+    assert "".join(token.text for token in tokens) == re.sub(r"\s", "", text)
+    assert all(text[token.start : token.end] == token.text for token in tokens)
 
 
 def test_eojeol_stand_between_spaces_and_punctuation() -> None:

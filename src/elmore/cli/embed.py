@@ -47,7 +47,8 @@ def embed(
     precision
         What products are made in; auto is bfloat16 where the processor has it.
     tokenizer
-        whitespace, english, korean, korean-eojeol or korean-syllables, instead of the model's own.
+        whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
+        of the model's own.
     split_sentences
         A language, such as en or ko: split each text into sentences and embed each by itself.
     keep_sentence_marks

@@ -44,7 +44,8 @@ def index(
     split_sentences
         A language, such as en or ko, whose rules split each line into sentences.
     tokenizer
-        whitespace, english, korean, korean-eojeol or korean-syllables, instead of the model's own.
+        whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
+        of the model's own.
     text_field
         Where the text stands in the records of .jsonl and .parquet files.
     """

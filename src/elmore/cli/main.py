@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
@@ -40,6 +41,7 @@ for verb, summary in {
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    warnings.showwarning = _warn
     code = run(sys.argv[1:])
     if code == 130:
         os._exit(code)  # at once: a thread may be in the middle of a batch, or waiting for input
@@ -65,6 +67,10 @@ def run(arguments: Sequence[str]) -> int:
         print(message, file=sys.stderr, flush=True)  # noqa: T201
         return 130
     return 0
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"elmore: {message}", file=sys.stderr)  # noqa: T201
 
 
 def _say(message: str) -> int:

@@ -1,5 +1,6 @@
 """Sentences in, arrays out: `Elmo`, the face of the network for everyone who wants vectors."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -24,7 +25,7 @@ from elmore.embed.results import (
 )
 from elmore.embed.session import Session
 from elmore.embed.texts import Texts, TokenizedText, tokenize, with_marks
-from elmore.errors import ConfigError, DataError
+from elmore.errors import ConfigError, DataError, ElmoreWarning
 from elmore.formats import Pretrained, read_pretrained, read_word_vectors, write_native
 from elmore.model import BiLM, BiLMConfig, ScalarMix, has_bfloat16
 from elmore.text import (
@@ -35,6 +36,7 @@ from elmore.text import (
     normalizing,
     tokenizer_by_name,
 )
+from elmore.text.korean import KoreanTokenizer, KoreanVocabularyTokenizer, has_mecab
 
 
 class Elmo:
@@ -61,8 +63,10 @@ class Elmo:
         except (AssertionError, RuntimeError) as error:  # torch has both for a device that is not
             raise ConfigError(f"the model cannot be put on {device}: {error}") from None
         self.model = model
-        if tokenizer is None or isinstance(tokenizer, str):
-            tokenizer = tokenizer_by_name(tokenizer or model.tokenizer)
+        if tokenizer is None:
+            tokenizer = _tokenizer_of(model)
+        if isinstance(tokenizer, str):
+            tokenizer = tokenizer_by_name(tokenizer, model.vocab)
         self.tokenizer = normalizing(tokenizer, model.normalization)
         self.reader = Reader(
             model,
@@ -315,3 +319,16 @@ class Elmo:
             found[i] = TokenVectors(text.tokens, vectors, text.spans)
             done(len(text.tokens))
         return [found[i] for i in range(len(tokenized))]
+
+
+def _tokenizer_of(model: Pretrained) -> str:
+    """Return the name of a model's own tokenizer, or of what comes nearest to it here."""
+    if model.tokenizer != KoreanTokenizer.name or has_mecab() or model.vocab is None:
+        return model.tokenizer
+    warnings.warn(
+        "MeCab is not installed, so Korean is cut by the model's vocabulary, which is almost the "
+        "same; pip install 'elmore[ko]' cuts it as in training",
+        ElmoreWarning,
+        stacklevel=4,
+    )
+    return KoreanVocabularyTokenizer.name

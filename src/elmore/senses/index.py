@@ -233,9 +233,7 @@ class _Builder:
 
     def __init__(self, elmo: Elmo, folder: Path, config: IndexConfig, facts: Facts) -> None:
         self.elmo, self.folder, self.config, self.facts = elmo, folder, config, facts
-        self.reading = Reading(
-            elmo.tokenizer.name, elmo.model.normalization, config.split_sentences
-        )
+        self.reading = Reading(elmo.tokenizer, elmo.model.normalization, config.split_sentences)
         self.wanted = config.words and frozenset(
             normalize(word, elmo.model.normalization) for word in config.words
         )

@@ -2,11 +2,15 @@
 
 Between two spaces of a Korean text stands an eojeol: a stem with its particles and endings. As
 morphemes, 사과를 먹었다 is 사과 + 를, 먹 + 었 + 다; as eojeol it is two words. Morphemes are
-MeCab's, with the spelling that the text has: 했다 is 했 + 다, never 하 + 았 + 다.
+MeCab's, with the spelling that the text has: 했다 is 했 + 다, never 하 + 았 + 다. Where MeCab is
+not installed, the vocabulary of a model that was trained on its morphemes cuts almost alike.
 """
 
+import math
 import re
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from elmore.errors import MissingExtraError
@@ -18,6 +22,11 @@ if TYPE_CHECKING:
 _SPACE = re.compile(r"[\s\0]")
 _NUMBER = r"\d+(?:[.,]\d+)+"
 _EOJEOL = re.compile(rf"{_NUMBER}|\w+|[^\w\s]")
+_HANGUL = re.compile(r"[가-힣ㄱ-ㆎ]+")
+_RUN = re.compile(r"[가-힣ㄱ-ㆎ]+|[一-龥]+|\d+|[^\W\d가-힣ㄱ-ㆎ一-龥]+|[^\w\s]")
+_ZIPF = 1.1  # how fast words grow rare with their rank
+_A_WORD = 2.4  # what every word costs, so that few are better than many
+_UNKNOWN = 14.0  # what a syllable costs that is no word; half as much for each one more
 _SYLLABLE = re.compile(rf"{_NUMBER}|[가-힣]|[^\W가-힣]+|[^\w\s]")
 
 
@@ -46,6 +55,56 @@ class KoreanTokenizer:
             for morpheme in self._mecab.parse(begun)
         )
         return [Token(text[start:end], start, end) for start, end in spans]
+
+
+def has_mecab() -> bool:
+    """Say whether morphemes can be had."""
+    return find_spec("mecab") is not None
+
+
+class KoreanVocabularyTokenizer:
+    """Morphemes, by a vocabulary of them whose words stand in the order of their frequency.
+
+    Of all ways to cut a run of Hangul the most probable is taken, each word by itself, its
+    frequency by Zipf's law. Letters, digits and Chinese characters stay together.
+    """
+
+    name = "korean-vocabulary"
+
+    def __init__(self, words: Iterable[str]) -> None:
+        hangul = ((rank, word) for rank, word in enumerate(words) if _HANGUL.fullmatch(word))
+        self._costs = {word: _ZIPF * math.log(rank + 3) + _A_WORD for rank, word in hangul}
+        self._longest = max(map(len, self._costs), default=1)
+        self._cut = lru_cache(maxsize=65_536)(self._cheapest)
+
+    def __call__(self, text: str) -> list[Token]:
+        """Return the morphemes, the words in other letters and the punctuation marks."""
+        tokens = []
+        for match in _RUN.finditer(text):
+            start = match.start()
+            for word in self._cut(match.group()):
+                tokens.append(Token(word, start, start + len(word)))
+                start += len(word)
+        return tokens
+
+    def _cheapest(self, run: str) -> tuple[str, ...]:
+        """Cut a run where that costs least: costs are negative logarithms of probabilities."""
+        if not _HANGUL.fullmatch(run):
+            return (run,)
+        best = [0.0, *[math.inf] * len(run)]
+        begins = [0] * (len(run) + 1)
+        for start in range(len(run)):
+            for end in range(start + 1, min(len(run), start + self._longest) + 1):
+                unknown = _UNKNOWN * (end - start + 1) / 2
+                cost = best[start] + self._costs.get(run[start:end], unknown)
+                if cost < best[end]:
+                    best[end], begins[end] = cost, start
+        words = []
+        end = len(run)
+        while end:
+            words.append(run[begins[end] : end])
+            end = begins[end]
+        return tuple(reversed(words))
 
 
 class KoreanEojeolTokenizer:

@@ -14,8 +14,8 @@ from elmore.text.tokenizers import tokenizer_by_name
 class Reading:
     """How lines become sentences of words."""
 
-    tokenizer: str
-    """Its name."""
+    tokenizer: str | Tokenizer
+    """It, or its name."""
     normalization: Normalization | None
     """What is done to a line first."""
     language: str | None
@@ -23,7 +23,8 @@ class Reading:
 
     def sentences(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Return the words of each sentence that has any."""
-        tokenizer = _tokenizer(self.tokenizer)
+        given = self.tokenizer
+        tokenizer = _tokenizer(given) if isinstance(given, str) else given
         for raw in lines:
             line = normalize(raw, self.normalization)
             spans = split_sentences(line, self.language) if self.language else [(0, len(line))]

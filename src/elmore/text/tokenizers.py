@@ -1,10 +1,16 @@
 """Raw text in, tokens with their place in that text out: the tokenizers, by name."""
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 
 from elmore.errors import ConfigError
-from elmore.text.korean import KoreanEojeolTokenizer, KoreanSyllableTokenizer, KoreanTokenizer
+from elmore.text.korean import (
+    KoreanEojeolTokenizer,
+    KoreanSyllableTokenizer,
+    KoreanTokenizer,
+    KoreanVocabularyTokenizer,
+)
 from elmore.text.moses import MosesWords
 from elmore.text.token import Token, Tokenizer
 
@@ -42,8 +48,19 @@ _TOKENIZERS: dict[str, type[Tokenizer]] = {
 }
 
 
-def tokenizer_by_name(name: str) -> Tokenizer:
-    """Return the tokenizer that a config, a flag or a user names."""
+def tokenizer_by_name(name: str, vocab: Iterable[str] | None = None) -> Tokenizer:
+    """Return the tokenizer that a config, a flag or a user names.
+
+    `vocab` is the model's, which korean-vocabulary cuts by.
+    """
+    if name == KoreanVocabularyTokenizer.name:
+        if vocab is None:
+            raise ConfigError(
+                f"{name} cuts by the vocabulary of a model, and there is none here; "
+                "choose another tokenizer"
+            )
+        return KoreanVocabularyTokenizer(vocab)
     if name not in _TOKENIZERS:
-        raise ConfigError(f"no tokenizer is called {name!r}; known: {', '.join(_TOKENIZERS)}")
+        known = [*_TOKENIZERS, KoreanVocabularyTokenizer.name]
+        raise ConfigError(f"no tokenizer is called {name!r}; known: {', '.join(known)}")
     return _TOKENIZERS[name]()
