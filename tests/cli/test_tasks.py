@@ -89,6 +89,18 @@ def test_compare(elmore: Run, tiny_model: Path, texts: Path, static: Path, tmp_p
     assert "holds another comparison (settings differs)" in other.err
 
 
+def test_compare_on_examples_kept_back(
+    elmore: Run, tiny_model: Path, texts: Path, tmp_path: Path
+) -> None:
+    done = elmore(
+        "compare", "classify", "--train", texts, "--out", tmp_path / "out", "--elmo", tiny_model,
+        "--variants", "elmo", "--n-seeds", "1", "--dev-share", "0.2", "--max-train", "12", *SMALL,
+    )  # fmt: skip
+    assert done.code == 0
+    content = json.loads((tmp_path / "out/results.json").read_text())
+    assert (content["n_train"], content["n_dev"]) == (12, 4)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

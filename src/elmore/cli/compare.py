@@ -26,7 +26,7 @@ def compare(
     /,
     *,
     train: Path,
-    dev: Path,
+    dev: Path | None = None,
     out: Annotated[Path, Parameter(alias="-o")],
     elmo: str = "en",
     static: Path | None = None,
@@ -49,7 +49,7 @@ def compare(
     train
         The file of examples to learn from.
     dev
-        The file of examples to measure on.
+        The file of examples to measure on; without it some of the others are kept back.
     out
         The folder of the comparison.
     elmo
@@ -71,14 +71,23 @@ def compare(
     from elmore.tasks.compare import draw, summarize
 
     model = new_task(task, elmo, static, settings)
-    learnt = read_examples(task, train, data)[:max_train]
-    watched = read_examples(task, dev, data)[:max_dev]
+    learnt = read_examples(task, train, data)
+    if dev is None:
+        learnt, watched = model.hold_out(learnt)
+    else:
+        watched = read_examples(task, dev, data)
 
     def tell(variant: str, seed: int) -> None:
         sys.stderr.write(f"{variant}, seed {seed} of {n_seeds}\n")
 
     runs = run_comparison(
-        model, learnt, watched, out, variants=variants.split(","), n_seeds=n_seeds, tell=tell
+        model,
+        learnt[:max_train],
+        watched[:max_dev],
+        out,
+        variants=variants.split(","),
+        n_seeds=n_seeds,
+        tell=tell,
     )
     found = summarize(runs)
     metric = "score on development examples"

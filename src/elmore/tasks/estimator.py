@@ -144,7 +144,7 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """
         train, dev = self._examples(X, y), self._dev(dev)
         if dev is None:
-            train, dev = self._hold_out(train)
+            train, dev = self.hold_out(train)
         self.classes_ = np.array(sorted(set(self._labels_of(train.y))))
         unseen = sorted(set(self._labels_of(dev.y)) - set(self.classes_))
         if unseen:
@@ -188,8 +188,8 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             return dev
         return self._examples(*dev)
 
-    def _hold_out(self, examples: Examples) -> tuple[Examples, Examples]:
-        """Take some examples away to stop by."""
+    def hold_out(self, examples: Examples) -> tuple[Examples, Examples]:
+        """Take some examples away, `dev_share` of them at random, to stop by."""
         if not 0 < self.dev_share < 1:
             raise ConfigError(f"dev_share is {self.dev_share}; expected a share between 0 and 1")
         order = np.random.default_rng(self.seed).permutation(len(examples)).tolist()

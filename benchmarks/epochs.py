@@ -1,0 +1,42 @@
+"""How long do the first and the later epochs of a frozen task take?
+
+    python benchmarks/epochs.py --train stsa.fine.train --dev stsa.fine.dev --static glove.6B.50d.txt
+
+Trains a text classifier with ELMo beside static vectors. The biLM reads all texts before the first
+epoch, and never again. Printed as JSON: the seconds until the end of the first epoch, and those of
+each later one.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+from elmore.tasks import Classifier, read_texts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--train", type=Path, required=True)
+    parser.add_argument("--dev", type=Path, required=True)
+    parser.add_argument("--static", type=Path, required=True)
+    parser.add_argument("--elmo", default="en")
+    parser.add_argument("--n-epochs", type=int, default=4)
+    given = parser.parse_args()
+    train, dev = read_texts(given.train), read_texts(given.dev)
+    model = Classifier(given.elmo, given.static, n_epochs=given.n_epochs, patience=given.n_epochs)
+    ends = [time.perf_counter()]
+
+    def tell(batch: int, n_batches: int, loss: float) -> None:
+        if batch == n_batches:
+            ends.append(time.perf_counter())
+
+    model.fit(train, dev=dev, tell=tell)
+    epochs = [after - before for before, after in zip(ends, ends[1:], strict=False)]
+    print(json.dumps({"epochs_s": epochs, "second_by_first": epochs[1] / epochs[0]}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
