@@ -1,6 +1,6 @@
 """How long do the first and the later epochs of a frozen task take?
 
-    python benchmarks/epochs.py --train stsa.fine.train --dev stsa.fine.dev --static glove.6B.50d.txt
+    python benchmarks/epochs.py --train stsa.fine.train --dev stsa.fine.dev --static glove.txt
 
 Trains a text classifier with ELMo beside static vectors. The biLM reads all texts before the first
 epoch, and never again. Printed as JSON: the seconds until the end of the first epoch, and those of
@@ -10,6 +10,7 @@ each later one.
 import argparse
 import json
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from elmore.tasks import Classifier, read_texts
@@ -34,7 +35,7 @@ def main() -> None:
             ends.append(time.perf_counter())
 
     model.fit(train, dev=dev, tell=tell)
-    epochs = [after - before for before, after in zip(ends, ends[1:], strict=False)]
+    epochs = [after - before for before, after in pairwise(ends)]
     print(json.dumps({"epochs_s": epochs, "second_by_first": epochs[1] / epochs[0]}, indent=2))
 
 
