@@ -4,7 +4,7 @@
 
 Trains a text classifier with ELMo beside static vectors. The biLM reads all texts before the first
 epoch, and never again. Printed as JSON: the seconds until the end of the first epoch, and those of
-each later one.
+each later one, which has also the scoring of the one before it.
 """
 
 import argparse
@@ -26,6 +26,8 @@ def main() -> None:
     parser.add_argument("--elmo", default="en")
     parser.add_argument("--n-epochs", type=int, default=4)
     given = parser.parse_args()
+    if given.n_epochs < 2:
+        parser.error("there is nothing to compare in one epoch; ask for two or more")
     train, dev = read_texts(given.train), read_texts(given.dev)
     model = Classifier(given.elmo, given.static, n_epochs=given.n_epochs, patience=given.n_epochs)
     ends = [time.perf_counter()]

@@ -1,10 +1,11 @@
-"""Run every measurement of the paper that the data at hand allows, and put its table into a page.
+"""Run the measurements of the paper that the data at hand allows, and put their tables into a page.
 
     python -m paper --data PATH --out build/paper --page docs/results.md
 
 Each measurement is a command of its own (python -m paper.NAME --help). Its table is written to
 --out as JSON; in the page it stands between <!-- paper:NAME --> and <!-- /paper:NAME -->, if these
-are there. What is in --out already is not measured again, so a run that was stopped goes on.
+are there. What is in --out already is not measured again, so a run that was stopped goes on. The
+paper's Table 4 needs an index and is not among them: python -m paper.neighbours.
 """
 
 import re
@@ -17,36 +18,33 @@ from pathlib import Path
 from elmore.folders import read_json
 from paper.report import Results, say_errors
 
-GLOVE = "static/glove.6B.50d.top40k.txt.xz"
+GLOVE = "@static/glove.6B.50d.top40k.txt.xz"
 CHUNKS = ("--task", "tag", "--train", "@tasks/conll2000/train.txt", "--dev",
-          "@tasks/conll2000/dev.txt", "--static", f"@{GLOVE}", "--max-train", "2000",
-          "--max-dev", "500", "--n-epochs", "8", "--n-seeds", "1")  # fmt: skip
+          "@tasks/conll2000/dev.txt", "--static", GLOVE, "--max-train", "2000", "--max-dev", "500",
+          "--n-epochs", "8", "--n-seeds", "1")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One command; arguments that begin with @ are paths in the data."""
+    """One command; an argument that begins with @ is a path in the data, one with % in --out."""
 
     name: str
     module: str
     arguments: tuple[str, ...]
 
     def needs(self, data: Path) -> list[Path]:
-        """Return the paths that it reads."""
+        """Return the paths of the data that it reads."""
         return [data / argument[1:] for argument in self.arguments if argument.startswith("@")]
 
     def command(self, data: Path, out: Path) -> list[str]:
         """Return the command line."""
+        folders = {"@": data, "%": out}
         given = [
-            str(data / argument[1:]) if argument.startswith("@") else argument
+            str(folders[argument[0]] / argument[1:]) if argument[0] in folders else argument
             for argument in self.arguments
         ]
-        if self.module in ("layer_weights", "places", "sample_efficiency"):
-            given += ["--out", str(out / self.name)]
-        return [
-            sys.executable, "-m", f"paper.{self.module}", *given,
-            "--json", str(out / f"{self.name}.json"),
-        ]  # fmt: skip
+        table = ["--json", str(out / f"{self.name}.json")]
+        return [sys.executable, "-m", f"paper.{self.module}", *given, *table]
 
 
 MEASUREMENTS = (
@@ -59,11 +57,12 @@ MEASUREMENTS = (
         "all-words", "all_words", ("--data", "@tasks/wsd-eval", "--semcor", "@tasks/semcor")
     ),
     Measurement(
-        "induction", "sense_induction", ("--data", "@tasks/coarsewsd20", "--static", f"@{GLOVE}")
+        "induction", "sense_induction", ("--data", "@tasks/coarsewsd20", "--static", GLOVE)
     ),
-    Measurement("layers", "layer_weights", CHUNKS),
-    Measurement("places", "places", CHUNKS),
-    Measurement("efficiency", "sample_efficiency", CHUNKS),
+    Measurement("layers", "layer_weights", (*CHUNKS, "--out", "%chunks")),
+    Measurement("places", "places", (*CHUNKS, "--out", "%chunks")),
+    Measurement("mixes", "mix_weights", ("%chunks", "--out", "%mixes.png")),
+    Measurement("efficiency", "sample_efficiency", (*CHUNKS, "--out", "%efficiency")),
 )
 
 
@@ -84,30 +83,37 @@ def insert(page: str, name: str, table: str) -> str:
     return re.sub(pattern, lambda _: f"{marks[0]}\n{table}\n{marks[1]}", page, flags=re.DOTALL)
 
 
-def main() -> None:
-    """Measure what can be measured."""
+def main() -> int:
+    """Measure what can be measured; return 2 if something failed."""
     parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder of all data")
     parser.add_argument("--out", type=Path, default=Path("build/paper"))
     parser.add_argument("--page", type=Path, help="the page to put the tables into")
     given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
+    failed = []
     with say_errors():
+        page = None if given.page is None else given.page.read_text("utf-8")
+        given.out.mkdir(parents=True, exist_ok=True)
         for one in MEASUREMENTS:
-            missing = [str(path) for path in one.needs(given.data) if not path.exists()]
+            path = given.out / f"{one.name}.json"
+            missing = [str(needed) for needed in one.needs(given.data) if not needed.exists()]
             if missing:
                 print(f"{one.name}: left out, there is no {', '.join(missing)}")
                 continue
-            path = given.out / f"{one.name}.json"
             if not path.exists():
                 print(f"{one.name}:", flush=True)
-                subprocess.run(one.command(given.data, given.out), check=True)
-            content = read_json(path)
-            del content["model"]
-            if given.page is not None:
-                page = given.page.read_text("utf-8")
-                given.page.write_text(insert(page, one.name, markdown(Results(**content))), "utf-8")
+                subprocess.run(one.command(given.data, given.out), check=False)
+            if not path.exists():
+                failed.append(one.name)
+            elif page is not None:
+                content = read_json(path)
+                del content["model"]
+                page = insert(page, one.name, markdown(Results(**content)))
+                given.page.write_text(page, "utf-8")
+    if failed:
+        print(f"paper: {', '.join(failed)} failed; see above", file=sys.stderr)
+    return 2 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

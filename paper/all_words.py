@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from elmore import Elmo
 from elmore.errors import DataError
 from elmore.senses.wsd import SenseSentence, SenseVectors, SenseWord
-from paper.report import Results, arguments_of, run
+from paper.report import Results, arguments_of, elmo_of, run
 
 SEMCOR, WORDNET = "semcor3.0.tsv.xz", "wordnet-index.sense.xz"
 POS = {"NOUN": "1", "VERB": "2", "ADJ": "3", "ADV": "4"}  # in WordNet's sense keys
@@ -51,9 +51,11 @@ def read_semcor(path: Path) -> Iterator[SenseSentence]:
 def read_evaluation(folder: Path) -> list[SenseSentence]:
     """Read a data set of Raganato et al. (2017): XML and its answers."""
     answers = {}
-    for line in _lines(folder / f"{folder.name}.gold.key.txt"):
-        number, *keys = line.split()
-        answers[number] = tuple(keys)
+    gold = folder / f"{folder.name}.gold.key.txt"
+    for line in _lines(gold):
+        if line.strip():
+            number, *keys = line.split()
+            answers[number] = tuple(keys)
     path = folder / f"{folder.name}.data.xml"
     try:
         sentences = list(ElementTree.parse(path).iter("sentence"))
@@ -67,8 +69,13 @@ def read_evaluation(folder: Path) -> list[SenseSentence]:
             start = len(tokens)
             tokens += (element.text or "").split()
             if element.tag == "instance":
-                word = f"{element.get('lemma')}%{POS[element.get('pos', '')]}"
-                senses = answers[element.get("id", "")]
+                number, pos = element.get("id", ""), element.get("pos", "")
+                if number not in answers or pos not in POS:
+                    raise DataError(
+                        f"{path} has the instance {number!r}, {pos!r}; expected one with an answer "
+                        f"in {gold.name}, and one of {', '.join(POS)}"
+                    )
+                word, senses = f"{element.get('lemma')}%{POS[pos]}", answers[number]
                 words.append(SenseWord(start, len(tokens), word, senses))
         found.append(SenseSentence(tuple(tokens), tuple(words)))
     return found
@@ -76,8 +83,14 @@ def read_evaluation(folder: Path) -> list[SenseSentence]:
 
 def read_first_senses(path: Path) -> dict[str, str]:
     """Read which sense WordNet has first for each word."""
-    rows = (line.split() for line in _lines(path))
-    return {word_of(key): key for key, _, number, _ in rows if number == "1"}
+    found = {}
+    for line in _lines(path):
+        row = line.split()
+        if len(row) != 4:
+            raise DataError(f"{path} has the line {line!r}; expected 4 columns")
+        if row[2] == "1":
+            found[word_of(row[0])] = row[0]
+    return found
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -97,10 +110,13 @@ def all_words(elmo: Elmo, data: Path, semcor: Path) -> Results:
     for folder in folders:
         sentences = read_evaluation(folder)
         words = [word for sentence in sentences for word in sentence.words]
+        if not words:
+            raise DataError(f"{folder} has no word to tell; expected some instances")
         right = [0] * (elmo.n_layers + 1)
         for word, given in zip(words, known.predict(sentences), strict=True):
             otherwise = first.get(word.word, "")
-            answers = [otherwise, *(given or [otherwise] * elmo.n_layers)]
+            nearest = [found.sense for found in given] if given else [otherwise] * elmo.n_layers
+            answers = [otherwise, *nearest]
             right = [n + (answer in word.senses) for n, answer in zip(right, answers, strict=True)]
         rows[folder.name] = [n / len(words) for n in right]
     columns = ["first sense", *(f"layer {n}" for n in range(elmo.n_layers))]
@@ -112,6 +128,6 @@ if __name__ == "__main__":
         __doc__, {"semcor": "the folder of SemCor and WordNet's index of senses"}
     )
     run(
-        lambda: all_words(Elmo.from_pretrained(arguments.model), arguments.data, arguments.semcor),
+        lambda: all_words(elmo_of(arguments), arguments.data, arguments.semcor),
         arguments,
     )

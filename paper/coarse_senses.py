@@ -17,7 +17,7 @@ import numpy.typing as npt
 from elmore import Elmo
 from elmore.errors import DataError
 from elmore.senses.probe import with_mean
-from paper.report import Results, arguments_of, run
+from paper.report import Results, arguments_of, elmo_of, run
 from paper.words import Vectors, read_rows, token_place
 
 MOST_TRAINING, MOST_TEST = 400, 200  # sentences of a word
@@ -101,4 +101,4 @@ def coarse_senses(elmo: Elmo, data: Path) -> Results:
 
 if __name__ == "__main__":
     arguments = arguments_of(__doc__)
-    run(lambda: coarse_senses(Elmo.from_pretrained(arguments.model), arguments.data), arguments)
+    run(lambda: coarse_senses(elmo_of(arguments), arguments.data), arguments)

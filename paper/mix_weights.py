@@ -33,7 +33,10 @@ def mix_weights(folders: Sequence[Path], out: Path) -> Results:
             for place in mixes[0] if mixes else ():
                 weights = [mix[place] for mix in mixes]
                 columns = [name for name in weights[0] if name != GAMMA]
-                rows[f"{folder.name}, {variant}, {place}"] = [
+                name = f"{folder.name}, {variant}, {place}"
+                if name in rows:
+                    raise DataError(f"two folders are called {folder.name}; rename one")
+                rows[name] = [
                     mean(weight[name] for weight in weights) for name in (*columns, GAMMA)
                 ]
     if not rows:

@@ -15,7 +15,7 @@ from pathlib import Path
 from elmore import Elmo
 from elmore.errors import DataError
 from elmore.senses.probe import probe_layers
-from paper.report import Results, arguments_of, run
+from paper.report import Results, arguments_of, elmo_of, run
 from paper.words import Sentence, word_vectors
 
 MOST_TRAINING = 6_000  # sentences
@@ -75,4 +75,4 @@ def pos_probe(elmo: Elmo, data: Path) -> Results:
 
 if __name__ == "__main__":
     arguments = arguments_of(__doc__)
-    run(lambda: pos_probe(Elmo.from_pretrained(arguments.model), arguments.data), arguments)
+    run(lambda: pos_probe(elmo_of(arguments), arguments.data), arguments)

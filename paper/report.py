@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from elmore import Elmo
 from elmore.errors import DataError, ElmoreError
 
 
@@ -47,11 +48,17 @@ def arguments_of(
     """Read the arguments that every command has, and other paths with what they are."""
     parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="en", help="a bundled name or a model folder")
+    parser.add_argument("--tokenizer", help="for raw text, instead of the model's own")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data set")
     for name, what in paths.items():
         parser.add_argument(f"--{name}", type=Path, required=True, help=what)
     parser.add_argument("--json", type=Path, help="where to write the table as JSON")
     return parser.parse_args()
+
+
+def elmo_of(arguments: Namespace) -> Elmo:
+    """Load the model that the command line names."""
+    return Elmo.from_pretrained(arguments.model, tokenizer=arguments.tokenizer)
 
 
 def run(measure: Callable[[], Results], arguments: Namespace) -> None:

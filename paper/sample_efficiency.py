@@ -12,6 +12,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+from elmore.errors import DataError
 from elmore.tasks import Examples
 from elmore.tasks.compare import compare, summarize
 from paper.report import Results, run
@@ -46,23 +47,26 @@ def sample_efficiency(
     n_seeds: int,
 ) -> Results:
     """Train with each share, and draw what came of it."""
-    columns, scores, spreads = [], [], []
+    columns, scores, spreads, sizes = [], [], [], []
     for share in shares:
+        if not 0 < share <= 1:
+            raise DataError(f"the share is {share}; expected more than 0 and at most 1")
         some = share_of(task.train, share)
         runs = compare(
             task.model, some, task.dev, out / f"{share:g}", variants=VARIANTS, n_seeds=n_seeds
         )
         found = summarize(runs)
         columns.append(f"{100 * share:g} % ({len(some):,})")
+        sizes.append(len(some))
         scores.append([summary.mean for summary in found])
         spreads.append([summary.sd for summary in found])
     rows = {name: [score[k] for score in scores] for k, name in enumerate(VARIANTS)}
-    _draw(shares, rows, [[s[k] for s in spreads] for k in range(2)], out / "chart.png")
+    _draw(sizes, rows, [[s[k] for s in spreads] for k in range(2)], out / "chart.png")
     return Results("development score by the share of the training examples, %", columns, rows, 100)
 
 
 def _draw(
-    shares: Sequence[float],
+    sizes: Sequence[int],
     rows: dict[str, list[float]],
     spreads: Sequence[Sequence[float]],
     path: Path,
@@ -74,13 +78,13 @@ def _draw(
     colors = ("#9aa5b1", "#1b4f9c")
     for (name, scores), spread, color in zip(rows.items(), spreads, colors, strict=True):
         axes.errorbar(
-            [100 * share for share in shares], [100 * score for score in scores],
+            sizes, [100 * score for score in scores],
             [100 * sd for sd in spread], label=name, capsize=3, color=color, marker="o",
         )  # fmt: skip
     axes.set_xscale("log")
-    axes.set_xticks([100 * share for share in shares], [f"{100 * share:g}" for share in shares])
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
-    axes.set_xlabel("share of the training examples, %")
+    axes.set_xlabel("training examples")
     axes.set_ylabel("development score, %")
     axes.grid(alpha=0.3)
     axes.legend()

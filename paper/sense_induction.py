@@ -19,7 +19,7 @@ from elmore.senses.index import Occurrence
 from elmore.senses.induce import context_vectors, find_groups, weighted_neighbours
 from elmore.senses.search import Floats, of_length_one
 from paper.coarse_senses import MOST_TRAINING, SEED, read_examples
-from paper.report import Results, arguments_of, run
+from paper.report import Results, arguments_of, elmo_of, run
 
 
 def static_vectors(static: StaticVectors, occurrences: list[Occurrence]) -> Floats:
@@ -63,4 +63,4 @@ def sense_induction(elmo: Elmo, data: Path, static: Path) -> Results:
 
 if __name__ == "__main__":
     asked = arguments_of(__doc__, {"static": "a file of static vectors"})
-    run(lambda: sense_induction(Elmo.from_pretrained(asked.model), asked.data, asked.static), asked)
+    run(lambda: sense_induction(elmo_of(asked), asked.data, asked.static), asked)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from elmore import Elmo
 from elmore.errors import DataError
-from paper.report import Results, arguments_of, run
+from paper.report import Results, arguments_of, elmo_of, run
 from paper.words import Sentence, read_rows, token_place, word_vectors
 
 Floats = npt.NDArray[np.float64]
@@ -120,4 +120,4 @@ def word_in_context(elmo: Elmo, data: Path) -> Results:
 
 if __name__ == "__main__":
     arguments = arguments_of(__doc__)
-    run(lambda: word_in_context(Elmo.from_pretrained(arguments.model), arguments.data), arguments)
+    run(lambda: word_in_context(elmo_of(arguments), arguments.data), arguments)

@@ -33,6 +33,8 @@ def index(elmore: Run, tiny_model: Path, tmp_path: Path) -> Path:
         "--layers", "all",
     )  # fmt: skip
     assert (done.code, done.err) == (0, "")
+    (facts,) = done.records
+    assert (facts["occurrences"], facts["layers"]) == (240, [0, 1, 2])
     return out
 
 
@@ -58,16 +60,17 @@ def test_senses(elmore: Run, refused: Refused, index: Path, tmp_path: Path) -> N
     (found,) = elmore(
         "senses", "bank", "--in", index, "--picture", tmp_path / "map.png", "--n-examples", "2"
     ).records
-    assert found["occurrences"] == 40
+    assert found["occurrences"] == 38  # two sentences are copies
     assert sum(sense["share"] for sense in found["senses"]) == pytest.approx(1)
     assert all(len(sense["examples"]) == 2 for sense in found["senses"])
     assert (tmp_path / "map.png").exists()
     labelled = tmp_path / "labelled.tsv"
-    labelled.write_text("shore\tthe bank water boat\nhouse\tthe bank loan cash\n")
+    labelled.write_text("shore\tthe bank water boat\n\nhouse\tthe bank loan cash\n")
     (found,) = elmore("senses", "bank", "--in", index, "--labelled", labelled).records
     assert [sense["name"] for sense in found["senses"]] == ["shore", "house"]
     labelled.write_text("shore the bank\n")
     assert "line 1, has" in refused("senses", "bank", "--in", index, "--labelled", labelled)
+    assert "max_senses is 0" in refused("senses", "bank", "--in", index, "--max-senses", "0")
     assert "'ship' does not occur in" in refused("senses", "ship", "--in", index)
 
 
@@ -102,6 +105,9 @@ def test_an_index_of_some_words(
     assert "was begun with another config" in again
     wrong = refused("index", corpus, "--out", tmp_path / "b", *flags, "--layers", "x")
     assert "--layers is 'x'; expected top, all, or numbers with commas" in wrong
+    nothing = elmore("index", corpus, "--out", tmp_path / "c", *flags, "--words", " Bank, ")
+    assert nothing.code == 2
+    assert "holds no occurrence" in nothing.err
     assert "there is no text" in refused("index", "--out", tmp_path / "b", *flags)
     assert "cannot be read twice" in refused("index", "-", "--out", tmp_path / "b", *flags)
 

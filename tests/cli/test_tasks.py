@@ -67,6 +67,20 @@ def test_tag_and_pair(elmore: Run, refused: Refused, tiny_model: Path, tmp_path:
     assert "a pair is two texts with a tab between them" in said
 
 
+def test_roles(elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path) -> None:
+    roles = tmp_path / "roles.txt"
+    roles.write_text("She - (A0*)\nsold sell (V*)\nit - (A1*)\n\nHe - (A0*)\nran run (V*)\n\n" * 6)
+    flags = ["--elmo", tiny_model, *SMALL, "--format", "srl", "--out", tmp_path / "task"]
+    assert "(--predicate)" in refused("train", "tag", "--train", roles, *flags)
+    assert elmore("train", "tag", "--train", roles, *flags, "--predicate").code == 0
+    (found,) = elmore("predict", tmp_path / "task", "1\tShe sold it").records
+    assert found["tokens"] == ["She", "sold", "it"]
+    assert len(found["tags"]) == 3
+    said = refused("predict", tmp_path / "task", "She sold it")
+    assert "expected the predicate's number, a tab and a text" in said
+    assert "name a place in it" in refused("predict", tmp_path / "task", "3\tShe sold it")
+
+
 def test_compare(elmore: Run, tiny_model: Path, texts: Path, static: Path, tmp_path: Path) -> None:
     arguments = [
         "compare", "classify", "--train", texts, "--dev", texts, "--out", tmp_path / "out",

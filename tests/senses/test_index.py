@@ -1,7 +1,9 @@
 """An index holds each occurrence once, as `Elmo` gives it, however often its build was killed."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +19,8 @@ ALL = IndexConfig(layers=(0, 2))
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "_SENTENCES_AT_ONCE", 7)
+    monkeypatch.setattr(building, "_LINES_AT_ONCE", 7)
+    monkeypatch.setattr(building, "_TOKENS_AT_ONCE", 20)
 
 
 def build(
@@ -77,6 +80,31 @@ def test_a_killed_build_goes_on_to_the_same_files(
     build(tiny_elmo, tmp_path / "cut", config)
     for path in whole.folder.iterdir():
         assert (tmp_path / "cut" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_folder_that_is_no_index_stays_as_it_is(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("mine\n")
+    with pytest.raises(ConfigError, match="is not empty and no index; choose another name"):
+        build(tiny_elmo, tmp_path)
+    assert (tmp_path / "words.txt").read_text() == "mine\n"
+
+
+def test_nothing_is_kept(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no occurrence: no word that was asked for is in"):
+        build(tiny_elmo, tmp_path / "index", IndexConfig(layers=(1,), words=("Bank",)))
+
+
+def test_numbers_that_float16_cannot_hold(
+    tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = tiny_elmo.encode_tokens
+
+    def huge(*given: Any, **options: Any) -> Any:
+        return [replace(found, vectors=1e6 * found.vectors) for found in read(*given, **options)]
+
+    monkeypatch.setattr(tiny_elmo, "encode_tokens", huge)
+    with pytest.raises(DataError, match="layer 0 has numbers above 65,504"):
+        build(tiny_elmo, tmp_path / "index")
 
 
 def test_an_index_of_something_else(tiny_elmo: Elmo, tiny_model: Path, tmp_path: Path) -> None:

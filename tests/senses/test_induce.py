@@ -1,5 +1,6 @@
 """Senses are found where there are some, as many as there are."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,12 @@ def test_as_many_groups_as_there_are(n_groups: int) -> None:
     assert find_groups(vectors[:9]).labels.max() == 0  # too few to tell
     with pytest.raises(ConfigError, match="max_groups is 0"):
         find_groups(vectors, max_groups=0)
+
+
+def test_one_cloud_is_rarely_parted() -> None:
+    rng = np.random.default_rng(1)
+    clouds = (rng.normal(size=(80, 30)) * rng.uniform(0.2, 3, size=30) for _ in range(12))
+    assert sum(find_groups(cloud, max_groups=4).labels.max() > 0 for cloud in clouds) <= 2
 
 
 def test_senses_and_what_tells_them(english: Elmo) -> None:
@@ -125,7 +132,7 @@ def test_indexes_of_two_models(
     other = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
     config = IndexConfig(layers=(2,))
     built = build_index(other, ["a bank"] * 3, tmp_path / "other", config, source=["x"])
-    with pytest.raises(ConfigError, match="were built with different models"):
+    with pytest.raises(ConfigError, match="were built with another model each"):
         word_changes(old_and_new[0], built, 2)
 
 
@@ -137,11 +144,15 @@ def test_a_map(
     index = old_and_new[0]
     rows = sampled_rows(index, "bank", most=30)
     assert len(rows) == 30
+    copies = [index.occurrence(int(row)).tokens for row in sampled_rows(index, "boat")]
+    assert len(copies) == len(set(copies))
     found = find_senses(english, [index.occurrence(int(row)) for row in rows])
     by_layer = {layer: index.vectors(layer)[rows] for layer in index.layers}
     path = tmp_path / "pictures" / "map.png"
     draw_map(by_layer, found, "은행 $", path, projection=projection)  # type: ignore[arg-type]
     assert path.stat().st_size > 10_000
+    with pytest.raises(DataError, match="occurs 1 times; a map needs at least 3"):
+        draw_map(by_layer, [replace(found[0], rows=rows[:1])], "bank", path)
 
 
 def test_a_probe_finds_what_a_layer_says(english: Elmo) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from elmore import Elmo
 from elmore.errors import ConfigError, DataError, FormatError
+from elmore.senses import search as searching
 from elmore.senses.index import IndexConfig, OccurrenceIndex, build_index
 from elmore.senses.neighbours import neighbours
 from elmore.senses.search import Search, nearest_of
@@ -75,6 +76,20 @@ def test_neighbours_leave_copies_out(tiny_elmo: Elmo, index: OccurrenceIndex) ->
         assert not same_word or words == {"bank"}
         assert low.neighbours[0].occurrence.word == "bank"  # layer 0 knows spellings
         assert low.neighbours[-1].cosine == pytest.approx(1, abs=1e-3)
+
+
+def test_neighbours_of_an_approximate_search(
+    tiny_elmo: Elmo, index: OccurrenceIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = next(line for line in LINES if "bank" in line)
+    exact = neighbours(tiny_elmo, index, text, "bank", n=30)[1]
+    monkeypatch.setattr(searching, "MOST_EXACT", 100)
+    found = neighbours(tiny_elmo, index, text, "bank", n=30, layers=[2])[0]
+    assert found.recall < 1
+    assert len(found.neighbours) == 30
+    assert len({one.occurrence.tokens for one in found.neighbours}) == 30
+    assert found.neighbours[0] == exact.neighbours[0]
+    (index.folder / "search-2.json").unlink()
 
 
 def test_more_neighbours_than_there_are(tiny_elmo: Elmo, index: OccurrenceIndex) -> None:

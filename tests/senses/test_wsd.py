@@ -28,9 +28,10 @@ def test_the_nearest_mean(tiny_elmo: Elmo) -> None:
     )
     assert river is not None
     assert money is not None
-    assert river[1:] == ["side", "side"]
-    assert money[1:] == ["house", "house"]
-    assert len({river[0], money[0]}) == 1  # layer 0 cannot tell
+    assert [one.sense for one in river[1:]] == ["side", "side"]
+    assert [one.sense for one in money[1:]] == ["house", "house"]
+    assert river[0].sense == money[0].sense  # layer 0 cannot tell
+    assert money[2].cosine == pytest.approx(1)
     assert new is None
     assert list(SenseVectors(tiny_elmo).predict([sentence("bank")])) == [None]
 
@@ -49,12 +50,21 @@ def test_by_hand(tiny_elmo: Elmo) -> None:
     known = SenseVectors(tiny_elmo).learn(LABELLED)
     (found,) = known.predict([sentence("some river bank house", width=2)])
     assert found is not None
-    assert found[1:] == expected[1:]  # on layer 0 both are the same
+    assert [one.sense for one in found[1:]] == expected[1:]  # on layer 0 both are the same
+    best = np.max(cosine, axis=0)
+    np.testing.assert_allclose([one.cosine for one in found], best, atol=1e-5)
+
+
+def test_a_word_that_was_read_without_a_sense_is_still_new(tiny_elmo: Elmo) -> None:
+    known = SenseVectors(tiny_elmo).learn([sentence("the river bank")])
+    assert list(known.predict([sentence("the bank")])) == [None]
 
 
 def test_several_senses_of_one_occurrence_all_learn(tiny_elmo: Elmo) -> None:
     known = SenseVectors(tiny_elmo).learn([sentence("the river bank", "a", "b")])
-    assert list(known.predict([sentence("the bank")])) == [["a"] * 3]
+    (found,) = known.predict([sentence("the bank")])
+    assert found is not None
+    assert [one.sense for one in found] == ["a"] * 3
 
 
 def test_a_place_outside_the_sentence() -> None:

@@ -170,12 +170,14 @@ def test_roles_of_the_predicate_that_is_asked_about(tiny_elmo: Elmo, tmp_path: P
     tagger.save(tmp_path / "roles")
     loaded = Tagger.load(tmp_path / "roles", elmo=tiny_elmo)
     assert loaded.predict(clauses[:5]) == tagger.predict(clauses[:5])
-    with pytest.raises(DataError, match="expected a place in it"):
+    with pytest.raises(DataError, match="name a place in it"):
         tagger.predict([(["a", "film"], 2)])
-    with pytest.raises(DataError, match="an example is tokens and the place of the predicate"):
+    with pytest.raises(DataError, match="expected tokens and the place of the predicate"):
         tagger.predict([["a", "film"]])
-    with pytest.raises(DataError, match="with predicate=False an example is a sentence"):
+    with pytest.raises(DataError, match=r"set predicate=True \(--predicate\), or give sentences"):
         Tagger(tiny_elmo, **SMALL).fit(clauses, tags)
+    with pytest.raises(DataError, match="expected a list of tokens and a tag for each"):
+        Tagger(tiny_elmo, predicate=True, **SMALL).fit([("a film", 0)], [["O", "O"]])
 
 
 def test_patience_begins_when_something_was_learnt(

@@ -86,7 +86,7 @@ def test_clauses(tmp_path: Path) -> None:
     bio = "The - B-A0 B-A0\ndog - I-A0 I-A0\nate eat B-V O\nand - O O\nran run O B-V\n"
     assert read_tagged(write(tmp_path / "b", bio), format="srl") == expected
     wrong = write(tmp_path / "c", "ate eat (V*)\nit - *\nran run *\n")
-    with pytest.raises(DataError, match="in a sentence of 2 predicates; expected 4 columns"):
+    with pytest.raises(DataError, match=r"from line 1 on, has 'ate eat \(V\*\)'; for 2 predicates"):
         read_tagged(wrong, format="srl")
 
 

@@ -27,7 +27,8 @@ def change(
     """Say which words are used otherwise in a new corpus, or how some words are.
 
     Without words: those that changed most. With words: their senses too, and which rose and fell.
-    A table on a terminal, JSON Lines in a pipe. Every figure is 0 for no change.
+    A table on a terminal, JSON Lines in a pipe. Prototype and senses are 0 for no change; pairwise
+    also grows with how varied a word's use is.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ def change(
             )
         )  # fmt: skip
         for sense in senses:
-            arrow = "↑" if sense.new > sense.old else "↓"
+            arrow = "↑" if sense.new > sense.old else "↓" if sense.new < sense.old else " "
             console.print(
                 Text(
                     f"  {sense.sense.name}  {sense.old:4.0%} → {sense.new:4.0%} {arrow}  "

@@ -1,5 +1,6 @@
 """`elmore index`: a corpus to the vectors of its words' occurrences, on disk."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -87,11 +88,13 @@ def index(
         "occurrences": len(found),
         "words": len(found.words),
         "sentences": found.facts.n_sentences,
-        "layers": ", ".join(map(str, found.layers)),
-        "size": f"{size / 1e6:,.1f} MB",
+        "layers": found.layers,
+        "size": size,
     }
     if sys.stdout.isatty():
-        print_facts(facts)
+        print_facts(facts | {"size": f"{size / 1e6:,.1f} MB"})
+    else:
+        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
 
 
 def _layers(asked: str, n_layers: int) -> tuple[int, ...]:
@@ -104,7 +107,7 @@ def _layers(asked: str, n_layers: int) -> tuple[int, ...]:
 
 def _words(asked: str) -> tuple[str, ...]:
     if not asked.startswith("@"):
-        return tuple(asked.split(","))
+        return tuple(word.strip() for word in asked.split(",") if word.strip())
     from elmore.text import decode_lines
 
     with Path(asked[1:]).open("rb") as file:

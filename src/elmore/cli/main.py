@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 from elmore import __version__
-from elmore.errors import ElmoreError
+from elmore.errors import ElmoreError, ElmoreWarning
 
 app = App(
     name="elmore",
@@ -41,7 +41,7 @@ for verb, summary in {
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    warnings.showwarning = _warn
+    warnings.formatwarning = _format_warning
     code = run(sys.argv[1:])
     if code == 130:
         os._exit(code)  # at once: a thread may be in the middle of a batch, or waiting for input
@@ -69,8 +69,12 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"elmore: {message}", file=sys.stderr)  # noqa: T201
+def _format_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: object = None
+) -> str:
+    """Say our own warnings as errors are said, and others with where they come from."""
+    where = "" if category is ElmoreWarning else f"{filename}, line {lineno}: "
+    return f"elmore: {where}{message}\n"
 
 
 def _say(message: str) -> int:

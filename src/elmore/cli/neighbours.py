@@ -62,8 +62,10 @@ def neighbours(
     index = OccurrenceIndex.open(in_)
     elmo = model_of(index, model)
     near = None if static is None else StaticVectors.read(static).most_similar(word, n)
-    found = find_neighbours(elmo, index, text, word, n=n, same_word=same_word)
+    with Console(stderr=True).status("looking; the first time in a large index takes minutes"):
+        found = find_neighbours(elmo, index, text, word, n=n, same_word=same_word)
     if html is not None:
+        html.parent.mkdir(parents=True, exist_ok=True)
         html.write_text(_page(text, word, found, near), encoding="utf-8")
     if not sys.stdout.isatty():
         sys.stdout.write(json.dumps(_facts(text, word, found, near), ensure_ascii=False) + "\n")

@@ -47,6 +47,7 @@ def perplexity(
     from elmore.formats import read_pretrained
     from elmore.pretrain.perplexity import NOTHING, score_held_out, score_texts
     from elmore.pretrain.shards import MANIFEST, Corpus
+    from elmore.text import tokenizer_by_name
     from elmore.text.files import check_texts, read_texts
     from elmore.text.reading import Reading
 
@@ -62,7 +63,8 @@ def perplexity(
     if is_corpus:
         scores = score_held_out(found, Corpus.open(texts[0]))
     else:
-        reading = Reading(tokenizer or found.tokenizer, found.normalization, split_sentences)
+        cut = tokenizer_by_name(tokenizer or found.tokenizer, found.vocab)
+        reading = Reading(cut, found.normalization, split_sentences)
         scores = score_texts(found, reading.sentences(read_texts(texts, text_field)))
 
     total = NOTHING

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from elmore.cli import arguments
 from elmore.cli.task_flags import DEFAULT_DATA, DataFlags, read_examples
 from elmore.cli.terminal import print_facts
+from elmore.errors import ConfigError
 
 
 def probe(
@@ -38,6 +39,8 @@ def probe(
     from elmore.embed import Elmo
     from elmore.senses.probe import probe_layers, tag_vectors
 
+    if data.format == "srl":
+        raise ConfigError("--format is 'srl', which tags clauses; a probe needs tags of words")
     known, asked = read_examples("tag", train, data)[:max_train], read_examples("tag", dev, data)
     elmo = Elmo.from_pretrained(model)
     scores = probe_layers(

@@ -48,7 +48,7 @@ def senses(
         Where the index's model is now; else it is looked for where it was.
     labelled
         A file of examples, a sense, a tab and a sentence on each line: every occurrence gets the
-        sense of the nearest.
+        sense whose examples are nearest on average.
     max_senses
         The most senses to look for.
     max_occurrences
@@ -108,11 +108,14 @@ def _facts(sense: "Sense", occurrences: "list[Occurrence]", n: int) -> dict[str,
 
 def _read_labelled(path: Path, word: str, elmo: "Elmo") -> "list[tuple[str, Occurrence]]":
     from elmore.senses.index import Occurrence
-    from elmore.text import decode_lines
+    from elmore.text import decode_lines, normalize
 
+    word = normalize(word, elmo.model.normalization)
     found = []
     with path.open("rb") as file:
         for number, line in enumerate(decode_lines(file, str(path)), start=1):
+            if not line.strip():
+                continue
             sense, tab, text = line.partition("\t")
             tokens = tuple(token.text for token in elmo.tokenizer(text))
             if not tab or word not in tokens:

@@ -205,9 +205,9 @@ class FitBar:
 
     def read(self, done: int, of: int) -> None:
         """Show how many sentences the biLM has read."""
-        if self._reading is None:
+        if self._reading is None or self._bar.tasks[self._reading].finished:  # the next examples
             self._reading = self._bar.add_task("reading", total=of, tokens=0)
-        self._bar.update(self._reading, completed=done, total=of)
+        self._bar.update(self._reading, completed=done)
 
     def tell(self, batch: int, n_batches: int, loss: float) -> None:
         """Show one batch."""

@@ -1,18 +1,19 @@
 """Two indexes in, how much the use of each word changed from one to the other out.
 
-Three measures, each 0 for no change. With unit vectors x of one corpus and y of the other:
-pairwise, the mean of 1 - cos(x, y) over all pairs; prototype, 1 - cos of the mean x and the mean y;
-senses, the Jensen-Shannon divergence (bits) of how often each sense occurs, the senses being found
-in both corpora together.
+Three measures. With unit vectors x of one corpus and y of the other: prototype, 1 - cos of the mean
+x and the mean y; pairwise, the mean of 1 - cos(x, y) over all pairs, which grows also with how
+varied the use is in either; senses, the Jensen-Shannon divergence (bits) of how often each sense
+occurs, the senses being found in both corpora together.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from elmore.embed import Elmo
-from elmore.errors import ConfigError, DataError
+from elmore.errors import ConfigError
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.induce import Sense, find_senses, sampled_rows
 from elmore.senses.search import of_length_one
@@ -39,6 +40,14 @@ class SenseChange:
     new: float
     examples: list[tuple[str, ...]]
     """Typical sentences."""
+
+
+class SenseChanges(NamedTuple):
+    """How the senses of a word changed."""
+
+    divergence: float
+    """Of how often each is meant, in bits."""
+    senses: list[SenseChange]
 
 
 def word_changes(
@@ -79,11 +88,8 @@ def sense_changes(
     max_senses: int = 8,
     n_examples: int = 2,
     seed: int = 1,
-) -> tuple[float, list[SenseChange]]:
-    """Find the senses of a word in both corpora together, and how often each is meant in either.
-
-    Returned are the divergence and the senses.
-    """
+) -> SenseChanges:
+    """Find the senses of a word in both corpora together, and how often each is meant in either."""
     _check_same_model(old, new)
     for index in (old, new):
         index.check_model(elmo)
@@ -92,8 +98,6 @@ def sense_changes(
         for index in (old, new)
     )
     together = [*first, *second]
-    if len(together) < 2:
-        raise DataError(f"{word!r} occurs once in each corpus; senses need several occurrences")
     is_old = np.arange(len(together)) < len(first)
     found = []
     for sense in find_senses(elmo, together, max_senses=max_senses, seed=seed):
@@ -108,7 +112,7 @@ def sense_changes(
             )
         )
     shares = np.array([[change.old for change in found], [change.new for change in found]])
-    return divergence(*shares), found
+    return SenseChanges(divergence(*shares), found)
 
 
 def divergence(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:
@@ -123,8 +127,10 @@ def _entropy(p: npt.NDArray[np.float64]) -> float:
 
 
 def _check_same_model(old: OccurrenceIndex, new: OccurrenceIndex) -> None:
-    if old.model["hash"] != new.model["hash"]:
-        raise ConfigError(
-            f"{old.folder} and {new.folder} were built with different models; "
-            "their vectors cannot be compared: build both with one"
-        )
+    for what in ("hash", "tokenizer", "normalization"):
+        if old.model[what] != new.model[what]:
+            name = "model" if what == "hash" else what
+            raise ConfigError(
+                f"{old.folder} and {new.folder} were built with another {name} each; "
+                "their vectors cannot be compared: build both with one"
+            )

@@ -36,7 +36,8 @@ FACTS, OCCURRENCES = "index.json", "occurrences.i32"
 SENTENCES, ENDS, WORDS = "sentences.txt", "sentences.i64", "words.txt"
 FORMAT = "elmore-index-1"
 
-_SENTENCES_AT_ONCE = 1024
+_LINES_AT_ONCE = 1024  # a block
+_TOKENS_AT_ONCE = 32_768  # whose vectors are in memory
 
 Ints = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float16]
@@ -100,6 +101,8 @@ class OccurrenceIndex:
         self.model: dict[str, Any] = content["model"]
         """Where the biLM was, its hash, and how it was given text."""
         self.facts = Facts(**content["facts"])
+        self.content = content
+        """All that index.json says."""
 
     @classmethod
     def open(cls, folder: str | Path) -> "OccurrenceIndex":
@@ -113,6 +116,11 @@ class OccurrenceIndex:
             raise FormatError(
                 f"{folder} is not finished: {found.facts.n_lines:,} lines were read; "
                 "the command that built it goes on"
+            )
+        if not found.facts.n_occurrences:
+            raise DataError(
+                f"{folder} holds no occurrence: no word that was asked for is in the text; "
+                "words are compared as they are written"
             )
         for name, size in _sizes(found.facts, found.layers, found.dim).items():
             path = folder / name
@@ -218,7 +226,11 @@ def build_index(
     if begun is not None:
         _check_same(begun, content, folder)
         content = begun
-    folder.mkdir(parents=True, exist_ok=True)
+    elif folder.exists() and any(folder.iterdir()):
+        raise ConfigError(f"{folder} is not empty and no index; choose another name")
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_facts(folder, content)
     facts = Facts(**content["facts"])
     if not facts.is_whole:
         builder = _Builder(elmo, folder, config, facts)
@@ -253,7 +265,7 @@ class _Builder:
                 for name in _sizes(self.facts, self.config.layers, self.elmo.dim)
             }
             while True:
-                block = list(islice(lines, _SENTENCES_AT_ONCE))
+                block = list(islice(lines, _LINES_AT_ONCE))
                 n_kept = self._append(block, files)
                 self.facts.n_lines += len(block)
                 self.facts.is_whole = not block
@@ -274,12 +286,17 @@ class _Builder:
         if not kept:
             return 0
         self.elmo.cache.clear()  # so that a block is the same to the last bit wherever it begins
-        read = self.elmo.encode_tokens([tokens for tokens, _ in kept], layers="all")
-        rows = []
-        for (tokens, places), found in zip(kept, read, strict=True):
+        rows: list[tuple[int, int, int]] = []
+        for tokens, places, vectors in self._read(kept):
             for layer in self.config.layers:
-                vectors = found.vectors[layer, places].astype(np.float16)
-                files[_vectors(layer)].write(vectors.tobytes())
+                with np.errstate(over="ignore"):  # said below
+                    stored = vectors[layer, places].astype(np.float16)
+                if not np.isfinite(stored).all():
+                    raise DataError(
+                        f"layer {layer} has numbers above 65,504, the most that float16 holds; "
+                        "leave the layer out"
+                    )
+                files[_vectors(layer)].write(stored.tobytes())
             sentence = " ".join(tokens).encode("utf-8", "replace") + b"\n"
             files[SENTENCES].write(sentence)
             self.facts.sentence_bytes += len(sentence)
@@ -290,6 +307,21 @@ class _Builder:
         files[OCCURRENCES].write(np.array(rows, np.int32).tobytes())
         self.facts.n_occurrences += len(rows)
         return len(rows)
+
+    def _read(
+        self, kept: list[tuple[list[str], list[int]]]
+    ) -> Iterator[tuple[list[str], list[int], npt.NDArray[np.float32]]]:
+        """Give each sentence and the places in it with all its vectors, (L + 1, T, D)."""
+        first = n_tokens = 0
+        for last, (tokens, _) in enumerate(kept, start=1):
+            n_tokens += len(tokens)
+            if n_tokens < _TOKENS_AT_ONCE and last < len(kept):
+                continue
+            some = kept[first:last]
+            read = self.elmo.encode_tokens([words for words, _ in some], layers="all")
+            for (words, places), found in zip(some, read, strict=True):
+                yield words, places, found.vectors
+            first, n_tokens = last, 0
 
     def _take(self, word: str, files: Mapping[str, IO[bytes]]) -> bool:
         """Whether an occurrence of a word is kept; a new word is written down."""

@@ -1,10 +1,10 @@
 """The sentences of a word in, its senses out: groups of like use, as many as the data show.
 
-What a word means is told by the words around it more than by its own vector, half of which is the
+What a word means is told by the words around it more than by its own vector, much of which is the
 grammar of its place. So an occurrence stands for the mean of the top layer over its neighbours,
 frequent words counting little. These means are parted by k-means, for each number of senses from
 two upwards, and the number is taken whose groups lie furthest apart for their width (silhouette).
-If that is no further than the groups of a single cloud of the same shape, the word has one sense.
+If chance parts single clouds of the same shape as well as that, the word has one sense.
 """
 
 import math
@@ -25,6 +25,8 @@ _WINDOW = 10  # words on either side that count
 _FREQUENT = 1e-4  # a word of this share counts half
 _MOST_DIMS = 20  # in which groups are looked for
 _FEWEST = 10  # occurrences that can show more than one sense
+_CLOUDS = 19  # that must all be parted worse: chance does as well once in twenty times
+_SENTENCES_AT_ONCE = 128
 _PRIOR = 0.5  # added to each count, against chance
 
 
@@ -56,12 +58,15 @@ class Sense:
 
 def context_vectors(elmo: Elmo, occurrences: Sequence[Occurrence]) -> Floats:
     """Return what stands for each occurrence: the mean of the words around it, (N, D)."""
-    read = elmo.encode_tokens([list(one.tokens) for one in occurrences], layers="top")
     found = np.empty((len(occurrences), elmo.dim), np.float32)
-    for row, (places, weights) in enumerate(weighted_neighbours(occurrences)):
-        vectors = read[row].vectors
-        # A word that stands alone has nothing but itself.
-        found[row] = weights @ vectors[places] if places else vectors[occurrences[row].place]
+    around = list(weighted_neighbours(occurrences))
+    for first in range(0, len(occurrences), _SENTENCES_AT_ONCE):
+        some = occurrences[first : first + _SENTENCES_AT_ONCE]
+        read = elmo.encode_tokens([list(one.tokens) for one in some], layers="top")
+        for row, (one, text) in enumerate(zip(some, read, strict=True), start=first):
+            places, weights = around[row]
+            # A word that stands alone has nothing but itself.
+            found[row] = weights @ text.vectors[places] if places else text.vectors[one.place]
     return of_length_one(found)
 
 
@@ -94,13 +99,15 @@ def find_groups(
     _, widths, axes = np.linalg.svd(vectors - middle, full_matrices=False)
     n_dims = min(_MOST_DIMS, len(widths))
     projected = (vectors - middle) @ axes[:n_dims].T
-    cloud = np.random.default_rng(seed).normal(size=projected.shape) * (
-        widths[:n_dims] / math.sqrt(len(vectors))
-    )
     numbers = range(2, min(max_groups, len(vectors) // 5) + 1)
-    by_chance = max(_parted(cloud, k, seed).silhouette for k in numbers)
     found = max((_parted(projected, k, seed) for k in numbers), key=lambda g: g.silhouette)
-    return found if found.silhouette > by_chance else best
+    rng = np.random.default_rng(seed)
+    spread = widths[:n_dims] / math.sqrt(len(vectors))
+    for _ in range(_CLOUDS):
+        cloud = rng.normal(size=projected.shape) * spread
+        if max(_parted(cloud, k, seed).silhouette for k in numbers) >= found.silhouette:
+            return best
+    return found
 
 
 def _parted(vectors: npt.NDArray[np.floating[Any]], n_groups: int, seed: int) -> Groups:
@@ -109,7 +116,7 @@ def _parted(vectors: npt.NDArray[np.floating[Any]], n_groups: int, seed: int) ->
         from sklearn.metrics import silhouette_score  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("finding senses", "senses") from None
-    made = KMeans(n_groups, n_init=5, random_state=seed).fit(vectors)
+    made = KMeans(n_groups, n_init=3, random_state=seed % 2**32).fit(vectors)
     sizes = np.bincount(made.labels_, minlength=n_groups)
     numbers = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")  # the largest is 0
     distances = np.linalg.norm(vectors - made.cluster_centers_[made.labels_], axis=1)
@@ -127,6 +134,8 @@ def find_senses(
     seed: int = 1,
 ) -> list[Sense]:
     """Tell the senses of a word apart by its occurrences, the most frequent sense first."""
+    if max_senses < 1:
+        raise ConfigError(f"max_senses is {max_senses}; expected at least 1")
     if len(occurrences) < 2:
         raise DataError(
             f"{occurrences[0].word!r} occurs once; senses need several occurrences"
@@ -159,12 +168,18 @@ def describe(
 
 
 def sampled_rows(index: OccurrenceIndex, word: str, *, most: int = 1_000, seed: int = 1) -> Ints:
-    """Return which occurrences of an index are of a word, a random sample if they are too many."""
-    rows = index.rows(word)
-    if len(rows) <= most:
-        return rows
-    sample: Ints = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
-    return sample
+    """Return which occurrences of an index are of a word, a random sample if they are too many.
+
+    Copies of one sentence count once.
+    """
+    if most < 1:
+        raise ConfigError(f"the number of occurrences is {most}; expected at least 1")
+    kept: dict[tuple[str, ...], int] = {}
+    for row in np.random.default_rng(seed).permutation(index.rows(word)):
+        kept.setdefault(index.occurrence(int(row)).tokens, int(row))
+        if len(kept) == most:
+            break
+    return np.sort(np.array(list(kept.values()), np.int64))
 
 
 def _near_words(occurrences: Sequence[Occurrence]) -> Counter[str]:
@@ -178,7 +193,7 @@ def _near_words(occurrences: Sequence[Occurrence]) -> Counter[str]:
 
 
 def _telling(counts: Sequence[Counter[str]], number: int, n: int) -> list[str]:
-    """Return the words that are most over-represented beside one sense.
+    """Return the words that stand near one sense more than near the others, the clearest first.
 
     By the logarithm of the odds against the other senses, in standard deviations (Monroe et al.
     2008); of a single sense, the most frequent words.
@@ -194,4 +209,6 @@ def _telling(counts: Sequence[Counter[str]], number: int, n: int) -> list[str]:
         odds = math.log(a / (n_own - a + 1)) - math.log(b / (n_others - b + 1))
         return odds / math.sqrt(1 / a + 1 / b)
 
-    return sorted(own, key=lambda word: (-score(word), word))[:n]
+    scores = {word: score(word) for word in own}
+    telling = [word for word in sorted(scores) if scores[word] > 0]
+    return sorted(telling, key=lambda word: -scores[word])[:n]

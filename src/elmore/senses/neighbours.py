@@ -42,18 +42,22 @@ def neighbours(
     layers: Sequence[int] | None = None,
     same_word: bool = False,
 ) -> list[LayerNeighbours]:
-    """Return the nearest occurrences of `word` in `text`, on each layer of the index.
+    """Return the occurrences nearest to `word` in `text`, on each layer of the index.
 
     Copies of one sentence count once, and the sentence itself is left out. With `same_word`,
     only other occurrences of the word are looked at, all of them.
     """
     if n < 1:
         raise DataError(f"the number of neighbours is {n}; expected at least 1")
+    index.check_model(elmo)
+    chosen = index.layers if layers is None else layers
+    for layer in chosen:
+        index.vectors(layer)  # which says if it has none
     asked = occurrences_of(elmo, word, [text])
     tokens = tuple(token.text for token in elmo.tokenizer(text))
     rows = index.rows(asked.word) if same_word else None
     found = []
-    for layer in index.layers if layers is None else layers:
+    for layer in chosen:
         vector = asked.vectors[layer, 0]
         pairs: Iterator[tuple[np.int64, np.float32]]
         if rows is not None:
@@ -78,10 +82,14 @@ def neighbours(
 
 def _widening(search: Search, vector: Floats, n: int) -> Iterator[tuple[np.int64, np.float32]]:
     """Give the nearest occurrences one by one, and look for more when they are used up."""
-    given, wanted = 0, _MORE * n
+    given: set[int] = set()
+    wanted = _MORE * n
     while True:
         found = search.nearest(vector, wanted)
-        yield from zip(found.rows[given:], found.cosines[given:], strict=True)
+        for row, cosine in zip(found.rows, found.cosines, strict=True):
+            if int(row) not in given:  # a wider search may find better ones among the first too
+                given.add(int(row))
+                yield row, cosine
         if len(found.rows) < wanted:
             return
-        given, wanted = wanted, 2 * wanted
+        wanted *= 2

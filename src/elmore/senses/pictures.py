@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from elmore.errors import MissingExtraError
+from elmore.errors import DataError, MissingExtraError
 from elmore.senses.induce import Sense
 from elmore.senses.occurrences import Occurrences
 from elmore.senses.search import Floats, of_length_one
@@ -74,6 +74,9 @@ def draw_map(
     what is near is alike.
     """
     plt = _pyplot()
+    n_occurrences = sum(len(sense.rows) for sense in senses)
+    if n_occurrences < 3:
+        raise DataError(f"{word!r} occurs {n_occurrences} times; a map needs at least 3")
     labels = [
         f"{sense.name} ({sense.share:.0%}): {', '.join(sense.telling[:5])}" for sense in senses
     ]
@@ -109,8 +112,10 @@ def _flat(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Flo
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     flat: Floats = centred @ axes[:2].T
     if projection == "tsne":
-        from sklearn.manifold import TSNE  # noqa: PLC0415  an extra
-
+        try:
+            from sklearn.manifold import TSNE  # noqa: PLC0415  an extra
+        except ImportError:
+            raise MissingExtraError("the projection tsne", "senses") from None
         perplexity = min(30.0, (len(vectors) - 1) / 3)
         flat = TSNE(perplexity=perplexity, init=flat, random_state=1).fit_transform(centred)
     return flat

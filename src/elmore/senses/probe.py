@@ -12,14 +12,15 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import DataError, MissingExtraError
-
-Floats = npt.NDArray[np.float32]
+from elmore.senses.search import Floats
 
 
 def tag_vectors(
     elmo: Elmo, sentences: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]
 ) -> tuple[Floats, list[str]]:
     """Return the vectors of all words on each layer and their mean, (L + 2, N, D), and the tags."""
+    if not sentences:
+        raise DataError("there are no tagged sentences; give some")
     for number, (tokens, given) in enumerate(zip(sentences, tags, strict=True)):
         if len(tokens) != len(given):
             raise DataError(

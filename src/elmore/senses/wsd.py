@@ -8,19 +8,17 @@ caller falls back to, such as its first sense in a dictionary.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
 from elmore.senses.index import Occurrence
 from elmore.senses.induce import Sense, describe
-from elmore.senses.search import of_length_one
+from elmore.senses.search import Floats, of_length_one
 
 _SENTENCES_AT_ONCE = 512
-
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,13 @@ class SenseSentence:
                 )
 
 
+class Nearest(NamedTuple):
+    """A sense, and how near its vector is."""
+
+    sense: str
+    cosine: float
+
+
 @dataclass(frozen=True)
 class _Known:
     """The senses of one word that were met."""
@@ -73,26 +78,27 @@ class SenseVectors:
     def learn(self, sentences: Iterable[SenseSentence]) -> "SenseVectors":
         """Take more labelled words into account."""
         for word, vectors in self._read(sentences):
-            known = self._known.setdefault(word.word, _Known([], []))
             for sense in word.senses:
+                known = self._known.setdefault(word.word, _Known([], []))
                 if sense not in known.senses:
                     known.senses.append(sense)
                     known.sums.append(np.zeros_like(vectors))
                 known.sums[known.senses.index(sense)] += vectors
         return self
 
-    def predict(self, sentences: Iterable[SenseSentence]) -> Iterator[list[str] | None]:
+    def predict(self, sentences: Iterable[SenseSentence]) -> Iterator[list[Nearest] | None]:
         """Give the nearest sense of each word, one by each layer; None if the word is new."""
         for word, vectors in self._read(sentences):
             known = self._known.get(word.word)
             if known is None:
                 yield None
                 continue
-            by_layer = zip(vectors, np.stack(known.sums, axis=1), strict=True)
-            yield [
-                known.senses[int((of_length_one(sums) @ vector).argmax())]
-                for vector, sums in by_layer
-            ]
+            found = []
+            for vector, sums in zip(vectors, np.stack(known.sums, axis=1), strict=True):
+                cosines = of_length_one(sums) @ of_length_one(vector[None])[0]
+                best = int(cosines.argmax())
+                found.append(Nearest(known.senses[best], float(cosines[best])))
+            yield found
 
     def _read(self, sentences: Iterable[SenseSentence]) -> Iterator[tuple[SenseWord, Floats]]:
         """Give each word with its vectors, (L + 1, D): the mean of its tokens."""
@@ -109,7 +115,7 @@ class SenseVectors:
 def label_senses(
     elmo: Elmo, occurrences: Sequence[Occurrence], labelled: Sequence[tuple[str, Occurrence]]
 ) -> list[Sense]:
-    """Give each occurrence of a word the sense whose labelled ones are nearest, by the top layer.
+    """Give each occurrence of a word the sense whose mean vector is nearest, by the top layer.
 
     The senses are in the order in which `labelled` names them.
     """
@@ -117,10 +123,12 @@ def label_senses(
         raise DataError("there are no occurrences, or none is labelled; give some of either")
     known = SenseVectors(elmo).learn(_one_word(one, sense) for sense, one in labelled)
     names = list(dict.fromkeys(sense for sense, _ in labelled))
-    given = [
-        found and names.index(found[-1]) for found in known.predict(map(_one_word, occurrences))
-    ]
-    return describe(occurrences, np.array(given), np.zeros(len(given), np.float32), names)
+    labels, distances = [], []
+    for found in known.predict(map(_one_word, occurrences)):
+        assert found is not None  # all are the same word
+        labels.append(names.index(found[-1].sense))
+        distances.append(1 - found[-1].cosine)
+    return describe(occurrences, np.array(labels), np.array(distances, np.float32), names)
 
 
 def _one_word(one: Occurrence, *senses: str) -> SenseSentence:

@@ -4,6 +4,7 @@ Each run is written down as soon as it is done, so that a comparison that was st
 runs share one cache of the biLM's vectors.
 """
 
+import hashlib
 import json
 import statistics
 from collections.abc import Callable, Sequence
@@ -83,6 +84,7 @@ def compare(
         "settings": settings,
         "n_train": len(train),
         "n_dev": len(dev),
+        "examples": hashlib.sha256(repr((train, dev)).encode("utf-8", "replace")).hexdigest(),
     }
     runs = _read(path, asked)
     done = {(run.variant, run.seed) for run in runs}

@@ -230,7 +230,8 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             static = StaticVectors.read(static)
         self.sources_ = Sources(elmo, static, self.freeze, self._characters)
         name = self.tokenizer or (None if elmo is not None else "english")
-        self.tokenizer_ = tokenizer_by_name(name) if name else elmo.tokenizer  # type: ignore[union-attr]
+        vocab = None if elmo is None else elmo.model.vocab
+        self.tokenizer_ = tokenizer_by_name(name, vocab) if name else elmo.tokenizer  # type: ignore[union-attr]
 
     def _new_network(self) -> nn.Module:
         tokens = TokenInput(

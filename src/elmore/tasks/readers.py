@@ -228,8 +228,10 @@ def _read_clauses(path: Path) -> Examples:
     clauses: list[Clause] = []
     tags: list[Tokens] = []
     rows: list[list[str]] = []
+    first = 0
     for number, line in chain(_numbered(path), [(0, "")]):
         if line.strip():
+            first = first if rows else number
             rows.append(line.split())
             continue
         if not rows:
@@ -238,8 +240,8 @@ def _read_clauses(path: Path) -> Examples:
         for row in rows:
             if len(row) != 2 + len(predicates):
                 raise DataError(
-                    f"{path}, before line {number}, has {row} in a sentence of {len(predicates)} "
-                    f"predicates; expected {2 + len(predicates)} columns"
+                    f"{path}, in the sentence from line {first} on, has {' '.join(row)!r}; for "
+                    f"{len(predicates)} predicates expected {2 + len(predicates)} columns"
                 )
         tokens = [row[0] for row in rows]
         for column, place in enumerate(predicates, start=2):
@@ -254,13 +256,13 @@ def _roles(column: Tokens) -> Tokens:
     tags, kind = [], "O"
     for cell in column:
         if "*" not in cell:  # BIO already
-            tags.append("O" if cell.endswith("-V") else cell)
+            tags.append("O" if cell[2:] == "V" else cell)
             continue
         opening, _, closing = cell.partition("*")
         begins = opening.startswith("(")
         kind = opening[1:] if begins else kind
         tags.append("O" if kind in ("O", "V") else f"{'B' if begins else 'I'}-{kind}")
-        if closing.startswith(")"):
+        if closing.endswith(")"):
             kind = "O"
     return tags
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,22 +71,26 @@ class Tagger(TaskModel):
         return ([self._tokens(self._clause(one)[0]) for one in X],)
 
     def _marks(self, X: Sequence[Any]) -> list[int] | None:
-        return [self._clause(one)[1] for one in X] if self.predicate else None
+        if not self.predicate:
+            return None
+        places = []
+        for tokens, place in map(self._clause, X):
+            if not 0 <= place < len(self._tokens(tokens)):
+                raise DataError(f"the predicate of {tokens!r} is at {place}; name a place in it")
+            places.append(int(place))
+        return places
 
     def _clause(self, one: Any) -> tuple[Any, int]:
         """Return the sentence of an example, and its predicate's place if it has one."""
-        is_clause = not isinstance(one, str) and len(one) == 2 and isinstance(one[1], int)
-        if is_clause != self.predicate:
+        is_clause = not isinstance(one, str) and len(one) == 2 and isinstance(one[1], Integral)
+        if is_clause and not self.predicate:
             raise DataError(
-                f"got {one!r}; with predicate={self.predicate} an example is "
-                f"{'tokens and the place of the predicate' if self.predicate else 'a sentence'}"
+                f"got {one!r}, with the place of its predicate; set predicate=True (--predicate), "
+                "or give sentences"
             )
-        if not is_clause:
-            return one, -1
-        tokens, place = one
-        if not 0 <= place < len(self._tokens(tokens)):
-            raise DataError(f"the predicate of {tokens!r} is at {place}; expected a place in it")
-        return tokens, place
+        if self.predicate and not is_clause:
+            raise DataError(f"got {one!r}; expected tokens and the place of the predicate")
+        return one if is_clause else (one, -1)
 
     def _labels_of(self, y: Sequence[Any]) -> list[str]:
         return [tag for tags in y for tag in tags]
