@@ -15,7 +15,7 @@ setup:          ## a virtual environment with the package and what the demo need
 dev:            ## the same with every extra and the development tools
 	@$(PYTHON) tools/bootstrap.py --dev
 
-demo: setup     ## bank and play in their sentences, by the bundled model
+demo: setup     ## bank, play and 사과 in their sentences, by the bundled models
 	@$(BIN)/python tools/demo.py
 
 test: lint types unit  ## lint, type-check, run every test

@@ -5,7 +5,8 @@
 
 Two occurrences mean the same where the cosine of their vectors is above a threshold: the one that
 does best on the training pairs. Printed are the accuracies on the training pairs and on the
-development pairs, for each layer and the mean of the layers, beside that of the commoner answer.
+development pairs, for each layer and the mean of the layers, beside that of the commoner answer;
+and for what stands around the word alone, the top layer's states before and after it.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from elmore import Elmo
 from elmore.errors import DataError
 from paper.report import Results, arguments_of, elmo_of, run
-from paper.words import Sentence, read_rows, token_place, word_vectors
+from paper.words import Sentence, around_vectors, read_rows, token_place, word_vectors
 
 Floats = npt.NDArray[np.float64]
 Answers = npt.NDArray[np.bool_]
@@ -82,8 +83,11 @@ def _read_wic(data: Path, gold: Path) -> Pairs:
 
 
 def cosines(elmo: Elmo, pairs: Pairs) -> Floats:
-    """Return the cosine of each pair on each layer and their mean, (layers + 1, pairs)."""
-    a, b = (word_vectors(elmo, side).astype(np.float64) for side in (pairs.first, pairs.second))
+    """Return the cosine of each pair on each layer, their mean and around it, (layers + 2, N)."""
+    a, b = (
+        np.concatenate([word_vectors(elmo, side), around_vectors(elmo, side)[None]]).astype(float)
+        for side in (pairs.first, pairs.second)
+    )
     found = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
     rounded: Floats = found.round(6)  # so that equal vectors have equal cosines
     return rounded
@@ -114,7 +118,8 @@ def word_in_context(elmo: Elmo, data: Path) -> Results:
             float(((values > threshold) == pairs.same).mean())
             for values, threshold in zip(found[split], thresholds, strict=True)
         ]
-    columns = ["commoner", *(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
+    layers = [f"layer {n}" for n in range(elmo.n_layers)]
+    columns = ["commoner", *layers, "mean of layers", "around it"]
     return Results("accuracy of the same meaning or another, %", columns, rows, scale=100)
 
 

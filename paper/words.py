@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore import Elmo
+from elmore.embed import TokenVectors
 from elmore.errors import DataError
 from elmore.senses.probe import with_mean
 from elmore.text import decode_lines
@@ -50,12 +51,37 @@ def word_vectors(elmo: Elmo, sentences: Sequence[Sentence]) -> Vectors:
     into its span.
     """
     read = elmo.encode_tokens([sentence.text for sentence in sentences], layers="all")
-    words = []
-    for sentence, found in zip(sentences, read, strict=True):
-        starts, ends = np.array(found.spans).reshape(-1, 2).T
-        for start, end in sentence.spans:
-            inside = (starts < end) & (start < ends)
-            if not inside.any():
-                raise DataError(f"no token is at {sentence.text[start:end]!r} in {sentence.text!r}")
-            words.append(found.vectors[:, inside].mean(axis=1))
+    words = [
+        found.vectors[:, first:last].mean(axis=1)
+        for sentence, found in zip(sentences, read, strict=True)
+        for first, last in _tokens_at(sentence, found)
+    ]
     return with_mean(np.stack(words, axis=1))
+
+
+def around_vectors(elmo: Elmo, sentences: Sequence[Sentence]) -> Vectors:
+    """Return what the top layer says of the place of each word without reading it, (words, D).
+
+    That is the forward state before the word beside the backward state after it: what the biLM
+    predicts the word from.
+    """
+    texts = [sentence.text for sentence in sentences]
+    read = elmo.encode_tokens(texts, layers="top")
+    marked = elmo.encode_tokens(texts, layers="top", keep_sentence_marks=True)
+    half = elmo.dim // 2
+    words = [
+        np.concatenate([states.vectors[first, :half], states.vectors[last + 1, half:]])
+        for sentence, found, states in zip(sentences, read, marked, strict=True)
+        for first, last in _tokens_at(sentence, found)  # states are further on by the mark
+    ]
+    return np.stack(words)
+
+
+def _tokens_at(sentence: Sentence, found: TokenVectors) -> Iterator[tuple[int, int]]:
+    """Give which tokens reach into each span of a sentence: the first, and after the last."""
+    starts, ends = np.array(found.spans).reshape(-1, 2).T
+    for start, end in sentence.spans:
+        (inside,) = np.nonzero((starts < end) & (start < ends))
+        if not len(inside):
+            raise DataError(f"no token is at {sentence.text[start:end]!r} in {sentence.text!r}")
+        yield int(inside[0]), int(inside[-1]) + 1

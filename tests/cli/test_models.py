@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from elmore import Elmo
+from elmore.errors import ElmoreWarning
 from elmore.formats.resolve import bundled_models
 
 from .conftest import Run
 
-NAMES = ["en"]
+NAMES = ["en", "ko"]
 
 
 def test_all_are_listed(elmore: Run) -> None:
@@ -63,6 +64,30 @@ def test_bank_by_the_river_is_not_the_bank_with_the_money() -> None:
         )
     )
     assert first @ second / (second @ second) ** 0.5 > first @ third / (third @ third) ** 0.5
+
+
+def test_an_apple_is_not_an_apology() -> None:
+    elmo = Elmo.from_pretrained("ko", tokenizer="whitespace")
+    apple, other_apple, apology = (
+        found.vectors[found.tokens.index("사과")]
+        for found in elmo.encode_tokens(
+            ["나 는 아침 에 사과 를 먹 었 다 .", "농부 가 사과 나무 를 심 었 다 .",
+             "그 는 국민 에게 사과 를 했 다 ."],
+            layers="top",
+        )
+    )  # fmt: skip
+    near = apple @ other_apple / (other_apple @ other_apple) ** 0.5
+    assert near > apple @ apology / (apology @ apology) ** 0.5
+
+
+def test_korean_without_mecab(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its vocabulary cuts almost alike, and that is said."""
+    monkeypatch.setitem(sys.modules, "mecab", None)
+    with pytest.warns(ElmoreWarning, match=r"pip install 'elmore\[ko\]' cuts it as in training"):
+        elmo = Elmo.from_pretrained("ko")
+    assert elmo.tokenizer.name == "korean-vocabulary"
+    (found,) = elmo.encode_tokens(["그는 사과를 먹었다."])
+    assert found.tokens == ("그", "는", "사과", "를", "먹", "었", "다", ".")
 
 
 def test_loading_reads_what_is_needed_and_no_more() -> None:

@@ -16,7 +16,7 @@ from paper.coarse_senses import coarse_senses, nearest_sense
 from paper.pos_probe import pos_probe, read_treebank
 from paper.report import Results
 from paper.word_in_context import best_threshold, read_pairs, word_in_context
-from paper.words import Sentence, word_vectors
+from paper.words import Sentence, around_vectors, word_vectors
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -237,3 +237,15 @@ def test_every_measurement_is_a_command_that_takes_its_arguments(one: Measuremen
     )
     for argument in command[3:]:
         assert not argument.startswith("--") or argument in found.stdout
+
+
+def test_what_stands_around_a_word_knows_nothing_of_it(tiny_elmo: Elmo) -> None:
+    places = [(0, 3), (4, 8)]
+    bank, bench = (
+        around_vectors(tiny_elmo, [Sentence(text, places)])
+        for text in ("the bank there", "the bess there")
+    )
+    np.testing.assert_allclose(bank[1], bench[1], atol=5e-6)  # its second span is bank, then bess
+    (read,) = tiny_elmo.encode_tokens(["the bank there"], layers="top", keep_sentence_marks=True)
+    np.testing.assert_allclose(bank[1, :6], read.vectors[1, :6], atol=5e-6)
+    np.testing.assert_allclose(bank[1, 6:], read.vectors[3, 6:], atol=5e-6)
