@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from elmore.errors import DataError, FormatError
@@ -14,6 +14,8 @@ WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r
 
 @settings(deadline=None, max_examples=100)
 @given(words=st.lists(WORD, unique=True))
+@example(["\ufeff"])
+@example(["\ufeffthe", "cat"])
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
     path = tmp_path_factory.mktemp("vocab") / "vocab.txt"
     Vocab(words).write(path)

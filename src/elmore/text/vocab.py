@@ -9,6 +9,8 @@ import numpy.typing as npt
 from elmore.errors import DataError, FormatError
 from elmore.text.chars import UNKNOWN
 
+_BOM = "\ufeff"  # the byte order mark
+
 
 class Vocab:
     """Words in a fixed order; row i is word i, and no row is set apart for padding."""
@@ -53,7 +55,7 @@ class Vocab:
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             raise FormatError(f"{path} is not UTF-8 in line {line}; a vocabulary must be") from None
-        words = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+        words = [line.removesuffix("\r") for line in text.removeprefix(_BOM).split("\n")]
         if words[-1] == "":
             words.pop()
         if "" in words:
@@ -68,6 +70,9 @@ class Vocab:
     def write(self, path: Path) -> None:
         """Write the words, one a line."""
         for word in self.words:
-            if word == "" or "\n" in word:
+            if word == "" or "\n" in word or word.endswith("\r"):
                 raise DataError(f"the word {word!r} cannot stand in a file of a word a line")
-        path.write_bytes("".join(f"{word}\n" for word in self.words).encode("utf-8"))
+        text = "".join(f"{word}\n" for word in self.words)
+        if text.startswith(_BOM):
+            text = _BOM + text  # reading takes one off
+        path.write_bytes(text.encode("utf-8"))
