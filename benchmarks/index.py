@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from elmore import Elmo
-from elmore.senses.index import IndexConfig, OccurrenceIndex, build_index
+from elmore.senses.build import build_index
+from elmore.senses.index import IndexConfig, OccurrenceIndex
 from elmore.senses.search import Search
 from elmore.text.files import read_texts
 

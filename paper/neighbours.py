@@ -58,7 +58,6 @@ def main() -> None:
     with say_errors():
         index = OccurrenceIndex.open(given.index)
         elmo = Elmo.from_pretrained(given.model)
-        index.check_model(elmo)
         static = StaticVectors.read(given.static)
         print("\n".join(table_4(elmo, index, static, given.n)))
 

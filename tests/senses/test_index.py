@@ -10,8 +10,9 @@ import pytest
 
 from elmore import Elmo
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.senses import index as building
-from elmore.senses.index import IndexConfig, OccurrenceIndex, build_index
+from elmore.senses import build as building
+from elmore.senses.build import build_index
+from elmore.senses.index import IndexConfig, OccurrenceIndex
 
 LINES = [f"the bank {k} of the river" if k % 3 else f"은행 {k} 의 돈" for k in range(40)]
 ALL = IndexConfig(layers=(0, 2))

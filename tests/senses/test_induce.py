@@ -8,8 +8,9 @@ import pytest
 
 from elmore import Elmo
 from elmore.errors import ConfigError, DataError
+from elmore.senses.build import build_index
 from elmore.senses.change import divergence, sense_changes, word_change, word_changes
-from elmore.senses.index import IndexConfig, Occurrence, OccurrenceIndex, build_index
+from elmore.senses.index import IndexConfig, Occurrence, OccurrenceIndex
 from elmore.senses.induce import find_groups, find_senses, sampled_rows
 from elmore.senses.pictures import draw_map
 from elmore.senses.probe import probe_layers, tag_vectors

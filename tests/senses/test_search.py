@@ -6,7 +6,8 @@ import pytest
 from elmore import Elmo
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.senses import search as searching
-from elmore.senses.index import IndexConfig, OccurrenceIndex, build_index
+from elmore.senses.build import build_index
+from elmore.senses.index import IndexConfig, OccurrenceIndex
 from elmore.senses.neighbours import neighbours
 from elmore.senses.search import Search, nearest_of
 
@@ -45,19 +46,20 @@ def test_exact(index: OccurrenceIndex) -> None:
     assert Search.open(index, 2).quality.recall == 1
 
 
-def test_cells(index: OccurrenceIndex) -> None:
-    made = Search.open(index, 2, most_exact=100)
+def test_cells(index: OccurrenceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "MOST_EXACT", 100)
+    made = Search.open(index, 2)
     assert made.quality.kind == "IVF250,PQ3"
     assert made.quality.recall > 0.9
     assert made.measure_recall() == made.quality.recall
-    opened = Search.open(index, 2, most_exact=100)
+    opened = Search.open(index, 2)
     assert opened.quality == made.quality
     query = np.asarray(index.vectors(2)[17], np.float32)
     np.testing.assert_array_equal(opened.nearest(query, 5).rows, made.nearest(query, 5).rows)
     facts = index.folder / "search-2.json"
     facts.write_text(facts.read_text().replace(f"{len(index)}", "7"))
     with pytest.raises(FormatError, match="is of another index; remove it"):
-        Search.open(index, 2, most_exact=100)
+        Search.open(index, 2)
     facts.unlink()
 
 

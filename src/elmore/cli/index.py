@@ -51,7 +51,8 @@ def index(
         Where the text stands in the records of .jsonl and .parquet files.
     """
     from elmore.embed import Elmo
-    from elmore.senses.index import IndexConfig, build_index
+    from elmore.senses.build import build_index
+    from elmore.senses.index import IndexConfig
     from elmore.text.files import STANDARD_INPUT, check_texts, read_texts
 
     if not texts:

@@ -91,8 +91,7 @@ def sense_changes(
 ) -> SenseChanges:
     """Find the senses of a word in both corpora together, and how often each is meant in either."""
     _check_same_model(old, new)
-    for index in (old, new):
-        index.check_model(elmo)
+    old.check_model(elmo)
     first, second = (
         [index.occurrence(int(row)) for row in sampled_rows(index, word, seed=seed)]
         for index in (old, new)

@@ -60,9 +60,9 @@ class Search:
         self._cells = cells  # of faiss; None: exact
 
     @classmethod
-    def open(cls, index: OccurrenceIndex, layer: int, *, most_exact: int | None = None) -> "Search":
+    def open(cls, index: OccurrenceIndex, layer: int) -> "Search":
         """Open the search of a layer; for a large index it is made and kept, the first time."""
-        if len(index) <= (MOST_EXACT if most_exact is None else most_exact):
+        if len(index) <= MOST_EXACT:
             return cls(index, layer, None, Quality("exact", 1.0))
         faiss = _faiss()
         path = index.folder / f"search-{layer}.faiss"
@@ -97,15 +97,15 @@ class Search:
         found = nearest_of(self.vectors[candidates], vector, n)
         return Found(candidates[found.rows], found.cosines)
 
-    def measure_recall(self, n_queries: int = _RECALL_QUERIES) -> float:
+    def measure_recall(self) -> float:
         """Return the share of the ten nearest of some occurrences that a search finds.
 
         An occurrence itself does not count. What is as near as the tenth is as good as it.
         """
         rng = np.random.default_rng(_SEED)
-        rows = np.sort(rng.choice(len(self.vectors), n_queries, replace=False))
+        rows = np.sort(rng.choice(len(self.vectors), _RECALL_QUERIES, replace=False))
         queries = of_length_one(self.vectors[rows])
-        best = np.full((n_queries, _RECALL_AT + 1), -np.inf, np.float32)
+        best = np.full((len(rows), _RECALL_AT + 1), -np.inf, np.float32)
         for start in range(0, len(self.vectors), _AT_ONCE):
             cosines = queries @ of_length_one(self.vectors[start : start + _AT_ONCE]).T
             best = -np.sort(-np.concatenate([best, cosines], axis=1), axis=1)[:, : best.shape[1]]
