@@ -11,7 +11,7 @@ from elmore.errors import ConfigError, DataError
 from elmore.senses.build import build_index
 from elmore.senses.change import divergence, sense_changes, word_change, word_changes
 from elmore.senses.index import IndexConfig, Occurrence, OccurrenceIndex
-from elmore.senses.induce import find_groups, find_senses, sampled_rows
+from elmore.senses.induce import find_groups, find_senses, other_occurrences, sampled_rows
 from elmore.senses.pictures import draw_map
 from elmore.senses.probe import probe_layers, tag_vectors
 from elmore.senses.wsd import label_senses
@@ -73,6 +73,21 @@ def test_senses_and_what_tells_them(english: Elmo) -> None:
     assert (found[1].rows[:20] < 40).all()  # the most typical first
     with pytest.raises(DataError, match="'bank' occurs once; senses need several"):
         find_senses(english, occurrences(["a bank"]))
+
+
+def test_a_single_sense_is_told_from_other_words(
+    english: Elmo, old_and_new: tuple[OccurrenceIndex, OccurrenceIndex]
+) -> None:
+    index = old_and_new[1]
+    others = other_occurrences(index, "boat")
+    assert len(others) == len(index) - len(index.rows("boat"))
+    assert all(one.word != "boat" for one in others)
+    banks = occurrences([f"the bank of the {word} is the water" for word in RIVER[:4]])
+    (alone,) = find_senses(english, banks)
+    assert alone.telling[:4] == ["is", "of", "the", "water"]
+    elsewhere = [Occurrence("at", ("at", "the", "side", "of", "it", "is"), 0)] * 100
+    (told,) = find_senses(english, banks, others=elsewhere)
+    assert told.telling[:4] == ["water", "boat", "deep", "fish"]
 
 
 def test_senses_by_labelled_examples(english: Elmo) -> None:

@@ -63,7 +63,7 @@ def senses(
         Of what is random.
     """
     from elmore.senses.index import OccurrenceIndex
-    from elmore.senses.induce import find_senses, sampled_rows
+    from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
     from elmore.senses.wsd import label_senses
 
     index = OccurrenceIndex.open(in_)
@@ -71,7 +71,8 @@ def senses(
     occurrences = [index.occurrence(int(row)) for row in rows]
     elmo = model_of(index, model)
     if labelled is None:
-        found = find_senses(elmo, occurrences, max_senses=max_senses, seed=seed)
+        others = other_occurrences(index, word, seed=seed)
+        found = find_senses(elmo, occurrences, others=others, max_senses=max_senses, seed=seed)
     else:
         found = label_senses(elmo, occurrences, _read_labelled(labelled, word, elmo))
     if picture is not None:

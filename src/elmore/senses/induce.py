@@ -27,6 +27,7 @@ _MOST_DIMS = 20  # in which groups are looked for
 _FEWEST = 10  # occurrences that can show more than one sense
 _CLOUDS = 19  # that must all be parted worse: chance does as well once in twenty times
 _SENTENCES_AT_ONCE = 128
+_OTHERS = 1_000  # occurrences of other words that stand for the rest of a corpus
 _PRIOR = 0.5  # added to each count, against chance
 
 
@@ -129,11 +130,15 @@ def find_senses(
     elmo: Elmo,
     occurrences: Sequence[Occurrence],
     *,
+    others: Sequence[Occurrence] = (),
     max_senses: int = 8,
     n_telling: int = 8,
     seed: int = 1,
 ) -> list[Sense]:
-    """Tell the senses of a word apart by its occurrences, the most frequent sense first."""
+    """Tell the senses of a word apart by its occurrences, the most frequent sense first.
+
+    `others`, of other words, say what is told of a word that has one sense.
+    """
     if max_senses < 1:
         raise ConfigError(f"max_senses is {max_senses}; expected at least 1")
     if len(occurrences) < 2:
@@ -145,7 +150,9 @@ def find_senses(
     vectors = context_vectors(elmo, occurrences)
     groups = find_groups(vectors, max_groups=max_senses, seed=seed)
     names = [str(number + 1) for number in range(groups.labels.max() + 1)]
-    return describe(occurrences, groups.labels, groups.distances, names, n_telling)
+    return describe(
+        occurrences, groups.labels, groups.distances, names, others=others, n_telling=n_telling
+    )
 
 
 def describe(
@@ -153,14 +160,21 @@ def describe(
     labels: Ints,
     distances: Floats,
     names: Sequence[str],
+    *,
+    others: Sequence[Occurrence] = (),
     n_telling: int = 8,
 ) -> list[Sense]:
-    """Say of each group of occurrences, by number, how large it is and what tells it apart."""
+    """Say of each group of occurrences, by number, how large it is and what tells it apart.
+
+    A single group is told from `others`, those of other words.
+    """
     rows_of = []
     for number in range(len(names)):
         rows = np.flatnonzero(labels == number)
         rows_of.append(rows[np.argsort(distances[rows], kind="stable")])
     counts = [_near_words([occurrences[k] for k in rows]) for rows in rows_of]
+    if len(counts) == 1:
+        counts.append(_near_words(others))
     return [
         Sense(name, rows, len(rows) / len(occurrences), _telling(counts, number, n_telling))
         for number, (name, rows) in enumerate(zip(names, rows_of, strict=True))
@@ -182,6 +196,14 @@ def sampled_rows(index: OccurrenceIndex, word: str, *, most: int = 1_000, seed: 
     return np.sort(np.array(list(kept.values()), np.int64))
 
 
+def other_occurrences(index: OccurrenceIndex, word: str, *, seed: int = 1) -> list[Occurrence]:
+    """Return a random sample of the occurrences of other words."""
+    rows = np.setdiff1d(np.arange(len(index)), index.rows(word), assume_unique=True)
+    n = min(_OTHERS, len(rows))
+    chosen = np.random.default_rng(seed).choice(rows, n, replace=False)
+    return [index.occurrence(int(row)) for row in chosen]
+
+
 def _near_words(occurrences: Sequence[Occurrence]) -> Counter[str]:
     """Count in how many of the occurrences each word stands near."""
     return Counter(
@@ -196,12 +218,12 @@ def _telling(counts: Sequence[Counter[str]], number: int, n: int) -> list[str]:
     """Return the words that stand near one sense more than near the others, the clearest first.
 
     By the logarithm of the odds against the other senses, in standard deviations (Monroe et al.
-    2008); of a single sense, the most frequent words.
+    2008); if there is nothing to tell it from, the most frequent words.
     """
     own = counts[number]
     others: Counter[str] = sum((c for k, c in enumerate(counts) if k != number), Counter())
     if not others:
-        return [word for word, _ in own.most_common(n)]
+        return sorted(own, key=lambda word: (-own[word], word))[:n]
     n_own, n_others = own.total(), others.total()
 
     def score(word: str) -> float:

@@ -45,7 +45,7 @@ class _Labels(ClassifierMixin, TaskModel):  # type: ignore[misc]
 
 @dataclass(repr=False, eq=False)
 class Classifier(_Labels):
-    """Gives a text its label: a biattentive network on [static; ELMo].
+    """Gives a text its label: a biLSTM with attentive pooling on [static; ELMo].
 
     Texts are strings or lists of tokens; labels are strings, or become them.
     """

@@ -62,7 +62,7 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     """How strongly the weights of the layers are kept alike."""
     freeze: bool = True
     """Whether the biLM stays as it is; its vectors are then computed once."""
-    hidden_dim: int = 150
+    hidden_dim: int = 100
     """Numbers in each direction of the task's RNN."""
     dropout: float = 0.3
     """The share of the task's own numbers that is left out in training."""
@@ -70,7 +70,7 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     """How often the examples are read, at most."""
     batch_size: int = 32
     """Examples in an update."""
-    learning_rate: float = 0.001
+    learning_rate: float = 0.002
     """Adam's; it is halved when the development score gets no better."""
     clip_norm: float = 5.0
     """The largest norm of the gradients."""

@@ -6,6 +6,7 @@ not.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def stored_layers(
     path = folder / f"{_name(elmo, sentences, dtype)}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(".part")
+        beside = path.with_suffix(f".{os.getpid()}.part")  # another process may write it too
         try:
             _write(elmo, sentences, beside, dtype, read)
             beside.replace(path)

@@ -6,12 +6,11 @@ what its RNN gives, as in the paper's Table 3.
 Shapes: B sentences, T tokens, H hidden_dim, K labels.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from elmore.tasks.crf import Crf
 from elmore.tasks.inputs import TokenBatch, TokenInput
@@ -27,26 +26,52 @@ class Batch(NamedTuple):
     """(B,) labels, or (B, T) tags, 0 at padding."""
 
 
+class _Turn(torch.autograd.Function):
+    """Turns each sentence round where it stands; turning twice undoes it, the gradient too."""
+
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, order: Tensor) -> Tensor:
+        ctx.save_for_backward(order)
+        return vectors.flatten(0, 1)[order].view_as(vectors)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (order,) = ctx.saved_tensors
+        return gradient.flatten(0, 1)[order].view_as(gradient), None
+
+
+def _turned(vectors: Tensor, order: Tensor) -> Tensor:
+    """Give the rows of (B, T, ...) in another order, which is its own inverse."""
+    turned: Tensor = _Turn.apply(vectors, order)  # type: ignore[no-untyped-call]
+    return turned
+
+
 class BiLstm(nn.Module):
-    """A bidirectional LSTM over the real tokens."""
+    """A bidirectional LSTM over the real tokens.
+
+    Two LSTMs, one of which reads each sentence turned round. Packed sequences would say the same,
+    but torch's fast LSTM does not read them.
+    """
 
     def __init__(
         self, input_dim: int, hidden_dim: int, n_layers: int = 1, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        self.lstm = nn.LSTM(
-            input_dim, hidden_dim, n_layers, batch_first=True, bidirectional=True,
-            dropout=dropout if n_layers > 1 else 0.0,
-        )  # fmt: skip
+        dims = [input_dim] + [2 * hidden_dim] * (n_layers - 1)
+        self.ahead = nn.ModuleList(nn.LSTM(dim, hidden_dim, batch_first=True) for dim in dims)
+        self.back = nn.ModuleList(nn.LSTM(dim, hidden_dim, batch_first=True) for dim in dims)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Read (B, T, input_dim); return (B, T, 2H), 0 at padding."""
-        lengths = mask.sum(1).cpu()
-        packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
-        found, _ = pad_packed_sequence(
-            self.lstm(packed)[0], batch_first=True, total_length=mask.shape[1]
-        )
-        return found
+        places = torch.arange(mask.shape[1])
+        mirrored = torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
+        order = (mirrored + mask.shape[1] * torch.arange(len(mask))[:, None]).flatten()
+        for depth, (ahead, back) in enumerate(zip(self.ahead, self.back, strict=True)):
+            given = self.dropout(vectors) if depth else vectors
+            read_back = _turned(back(_turned(given, order))[0], order)
+            vectors = torch.cat([ahead(given)[0], read_back], dim=2)
+        return vectors.masked_fill(~mask[:, :, None], 0.0)
 
 
 def _beside(vectors: Tensor, other: Tensor | None) -> Tensor:
@@ -71,10 +96,11 @@ class _LabelNetwork(nn.Module):
 
 
 class TextNetwork(_LabelNetwork):
-    """The biattentive classification network (McCann et al. 2017), for one text.
+    """A biLSTM with attentive pooling, for one text.
 
-    A layer of ReLUs, a biLSTM, attention of the text to itself, a second biLSTM that reads a token
-    beside what it attends to, pooling (maximum, mean, minimum, attention), and a maxout layer.
+    A layer of ReLUs, a biLSTM, pooling (maximum, mean, minimum, attention), and a maxout layer: the
+    biattentive classification network (McCann et al. 2017) but for its second biLSTM, which took
+    two thirds of the time.
     """
 
     def __init__(
@@ -85,7 +111,6 @@ class TextNetwork(_LabelNetwork):
         self.dropout = nn.Dropout(dropout)
         self.translate = nn.Linear(tokens.dim, hidden_dim)
         self.encode = BiLstm(hidden_dim, hidden_dim)
-        self.integrate = BiLstm(6 * hidden_dim, hidden_dim)
         pooled = 2 * hidden_dim + tokens.output_dim
         self.attend = nn.Linear(pooled, 1)
         self.maxout = nn.Linear(4 * pooled, 4 * hidden_dim)
@@ -96,12 +121,8 @@ class TextNetwork(_LabelNetwork):
         (side,) = batch.sides
         mask = side.mask
         vectors, beside = self.tokens(side)
-        encoded = self.encode(self.dropout(F.relu(self.translate(vectors))), mask)  # (B, T, 2H)
-        attention = _masked_softmax(encoded @ encoded.transpose(1, 2), mask[:, None])
-        attended = attention @ encoded
-        together = torch.cat([encoded, encoded - attended, encoded * attended], dim=2)
-        read = _beside(self.integrate(self.dropout(together), mask), beside)
-        pooled = self.dropout(self._pool(read, mask))
+        encoded = self.encode(self.dropout(F.relu(self.translate(vectors))), mask)
+        pooled = self.dropout(self._pool(_beside(encoded, beside), mask))
         hidden = self.maxout(pooled).unflatten(1, (-1, 4)).amax(dim=2)
         scores: Tensor = self.classify(self.dropout(hidden))
         return scores

@@ -1,0 +1,49 @@
+"""The two LSTMs of a biLSTM say what torch's own says of packed sequences."""
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from elmore.tasks.networks import BiLstm
+
+INPUT_DIM, HIDDEN_DIM, N_LAYERS = 5, 3, 2
+
+
+def twins() -> tuple[BiLstm, nn.LSTM]:
+    """Return two networks with the same weights."""
+    torch.manual_seed(1)
+    own = BiLstm(INPUT_DIM, HIDDEN_DIM, N_LAYERS)
+    torchs = nn.LSTM(INPUT_DIM, HIDDEN_DIM, N_LAYERS, batch_first=True, bidirectional=True)
+    weights = {}
+    for part, suffix in ((own.ahead, ""), (own.back, "_reverse")):
+        for depth, lstm in enumerate(part):
+            weights |= {
+                f"{name.removesuffix('0')}{depth}{suffix}": value
+                for name, value in lstm.state_dict().items()
+            }
+    torchs.load_state_dict(weights)
+    return own, torchs
+
+
+def test_it_is_a_bidirectional_lstm_with_the_same_gradients() -> None:
+    own, torchs = twins()
+    lengths = torch.tensor([2, 6, 1, 4])
+    mask = torch.arange(6) < lengths[:, None]
+    vectors = torch.randn(4, 6, INPUT_DIM, requires_grad=True)
+    packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+    expected, _ = pad_packed_sequence(torchs(packed)[0], batch_first=True)
+    found = own(vectors, mask)
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+
+    factors = torch.randn_like(found)
+    (own_gradient,) = torch.autograd.grad((found * factors).sum(), vectors)
+    (gradient,) = torch.autograd.grad((expected * factors).sum(), vectors)
+    torch.testing.assert_close(own_gradient, gradient, atol=1e-6, rtol=0)
+
+
+def test_padding_is_never_read() -> None:
+    own, _ = twins()
+    vectors = torch.randn(1, 6, INPUT_DIM)
+    mask = torch.arange(6)[None] < 4
+    other = torch.where(mask[:, :, None], vectors, 99.0)
+    torch.testing.assert_close(own(vectors, mask), own(other, mask), atol=0, rtol=0)
