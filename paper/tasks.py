@@ -28,7 +28,7 @@ def task_arguments(description: str | None) -> ArgumentParser:
     parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--task", choices=TASKS, required=True)
     parser.add_argument("--train", type=Path, required=True)
-    parser.add_argument("--dev", type=Path, required=True)
+    parser.add_argument("--dev", type=Path, help="without it some of the others are kept back")
     parser.add_argument("--format", default="auto", help="of the files; as in elmore train")
     parser.add_argument("--model", default="en", help="a bundled name or a model folder")
     parser.add_argument("--static", type=Path, required=True, help="static vectors")
@@ -44,11 +44,13 @@ def task_arguments(description: str | None) -> ArgumentParser:
 def read_task(given: Namespace) -> Task:
     """Return the task that the command line names."""
     read = READERS[given.task]
-    return Task(
-        TASKS[given.task](given.model, given.static, n_epochs=given.n_epochs),
-        read(given.train, format=given.format)[: given.max_train],
-        read(given.dev, format=given.format)[: given.max_dev],
-    )
+    model = TASKS[given.task](given.model, given.static, n_epochs=given.n_epochs)
+    train = read(given.train, format=given.format)
+    if given.dev is None:
+        train, dev = model.hold_out(train)
+    else:
+        dev = read(given.dev, format=given.format)
+    return Task(model, train[: given.max_train], dev[: given.max_dev])
 
 
 def compare_beside_paper(

@@ -5,7 +5,7 @@ import sys
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -19,6 +19,7 @@ from elmore.cli.task_flags import (
     new_task,
     read_examples,
 )
+from elmore.cli.terminal import FitBar
 
 
 def compare(
@@ -77,18 +78,21 @@ def compare(
     else:
         watched = read_examples(task, dev, data)
 
-    def tell(variant: str, seed: int) -> None:
-        sys.stderr.write(f"{variant}, seed {seed} of {n_seeds}\n")
+    with FitBar(model.n_epochs) as bar:
 
-    runs = run_comparison(
-        model,
-        learnt[:max_train],
-        watched[:max_dev],
-        out,
-        variants=variants.split(","),
-        n_seeds=n_seeds,
-        tell=tell,
-    )
+        def watch(variant: str, seed: int) -> dict[str, Any]:
+            bar.begin(f"{variant}, seed {seed} of {n_seeds}")
+            return {"tell": bar.tell, "read": bar.read}
+
+        runs = run_comparison(
+            model,
+            learnt[:max_train],
+            watched[:max_dev],
+            out,
+            variants=variants.split(","),
+            n_seeds=n_seeds,
+            watch=watch,
+        )
     found = summarize(runs)
     metric = "score on development examples"
     if find_spec("matplotlib"):  # an extra

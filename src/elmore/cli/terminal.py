@@ -203,6 +203,13 @@ class FitBar:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
+    def begin(self, name: str) -> None:
+        """Say that another training begins."""
+        self._bar.console.print(name, highlight=False)
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._task, self._n_done = None, 0
+
     def read(self, done: int, of: int) -> None:
         """Show how many sentences the biLM has read."""
         if self._reading is None or self._bar.tasks[self._reading].finished:  # the next examples

@@ -15,6 +15,7 @@ from elmore.tasks.inputs import TokenInput
 from elmore.tasks.layers import Tokens
 from elmore.tasks.metrics import Evaluation, evaluate_labels
 from elmore.tasks.networks import Batch, PairNetwork, TextNetwork
+from elmore.tasks.readers import Examples
 
 
 class _Labels(ClassifierMixin, TaskModel):  # type: ignore[misc]
@@ -28,6 +29,12 @@ class _Labels(ClassifierMixin, TaskModel):  # type: ignore[misc]
         """Return the probability of each label, in the order of `classes_`, (examples, K)."""
         found = self._predict(X, lambda scores, _: list(scores.double().softmax(1).numpy()))
         return np.array(found).reshape(len(found), len(self.classes_))
+
+    def tokenized(self, examples: Examples) -> Examples:
+        """Return the examples with their raw texts cut into tokens, as this task cuts them."""
+        self._open()
+        sides = self._sides(examples.X)
+        return Examples(sides[0] if len(sides) == 1 else list(zip(*sides, strict=True)), examples.y)
 
     def _labels_of(self, y: Sequence[Any]) -> list[str]:
         return [str(label) for label in y]

@@ -1,7 +1,7 @@
 """The same task with other inputs, several seeds each: what does ELMo bring?
 
 Each run is written down as soon as it is done, so that a comparison that was stopped goes on. All
-runs share one cache of the biLM's vectors.
+runs read the same tokens, and share one cache of the biLM's vectors.
 """
 
 import hashlib
@@ -66,9 +66,12 @@ def compare(
     *,
     variants: Sequence[str],
     n_seeds: int,
-    tell: Callable[[str, int], None] = lambda variant, seed: None,
+    watch: Callable[[str, int], dict[str, Any]] = lambda variant, seed: {},
 ) -> list[Run]:
-    """Train every variant of `model` with every seed; `tell` is told before each."""
+    """Train every variant of `model` with every seed.
+
+    `watch` is told before each, and returns what else `fit` is given, such as whom to tell.
+    """
     for variant in variants:
         if variant not in VARIANTS:
             raise ConfigError(f"no variant is called {variant!r}; known: {', '.join(VARIANTS)}")
@@ -88,15 +91,15 @@ def compare(
     }
     runs = _read(path, asked)
     done = {(run.variant, run.seed) for run in runs}
+    train, dev = model.tokenized(train), model.tokenized(dev)
     for seed in range(1, n_seeds + 1):
         for variant in variants:
             if (variant, seed) in done:
                 continue
-            tell(variant, seed)
             made = type(model)(**{
                 **model.get_params(), **VARIANTS[variant], "seed": seed, "cache": folder / CACHE,
             })  # fmt: skip
-            made.fit(train, dev=dev)
+            made.fit(train, dev=dev, **watch(variant, seed))
             mixes = {place: mix.weights() for place, mix in made.mixes.items()}
             progress = made.progress_
             assert progress.best is not None

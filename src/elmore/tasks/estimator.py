@@ -21,9 +21,9 @@ from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
 from elmore.model import ScalarMix
 from elmore.model.mix import Norm
 from elmore.static import StaticVectors
-from elmore.tasks.fit import Dataset, FitConfig, Progress, fit
+from elmore.tasks.fit import Dataset, FitConfig, Progress, Tell, fit
 from elmore.tasks.inputs import MixedLayers, Sentences, Sources, TokenInput, Where
-from elmore.tasks.layers import Tokens, stored_layers
+from elmore.tasks.layers import Read, Tokens, stored_layers
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.networks import Batch
 from elmore.tasks.readers import Examples
@@ -124,6 +124,10 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def _characters(self) -> CharEncoder | None:
         return None
 
+    def tokenized(self, examples: Examples) -> Examples:
+        """Return the examples with their raw texts cut into tokens, as this task cuts them."""
+        return examples
+
     # --- learning ---------------------------------------------------------------------------------
 
     def fit(
@@ -133,8 +137,8 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         *,
         dev: Examples | tuple[Sequence[Any], Sequence[Any]] | None = None,
         folder: str | Path | None = None,
-        tell: Callable[[int, int, float], None] = lambda batch, n_batches, loss: None,
-        read: Callable[[int, int], None] = lambda done, of: None,
+        tell: Tell = lambda batch, n_batches, loss: None,
+        read: Read = lambda done, of: None,
     ) -> Self:
         """Learn from examples, and keep the weights that do best on `dev`.
 
@@ -255,7 +259,7 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self,
         X: Sequence[Any],
         cache: Path,
-        read: Callable[[int, int], None] = lambda done, of: None,
+        read: Read = lambda done, of: None,
     ) -> tuple[Sentences, ...]:
         """Return the sentences of each side with their vectors."""
         found = []

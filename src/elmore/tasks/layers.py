@@ -21,6 +21,9 @@ Tokens = tuple[str, ...]
 StoredLayers = npt.NDArray[Any]
 """The layers of all tokens of some sentences, one sentence after the other, (N, L + 1, D)."""
 
+Read = Callable[[int, int], None]
+"""Is told how many sentences the biLM has read, and of how many."""
+
 _SENTENCES_AT_ONCE = 512
 _DECIDING = ("model", "known words", "normalization", "precision")
 
@@ -30,12 +33,9 @@ def stored_layers(
     sentences: Sequence[Tokens],
     folder: Path,
     dtype: DType,
-    read: Callable[[int, int], None] = lambda done, of: None,
+    read: Read = lambda done, of: None,
 ) -> StoredLayers:
-    """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already.
-
-    `read` is told how many of the sentences the biLM has read.
-    """
+    """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already."""
     path = folder / f"{_name(elmo, sentences, dtype)}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -59,13 +59,7 @@ def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType) -> str:
     return digest.hexdigest()
 
 
-def _write(
-    elmo: Elmo,
-    sentences: Sequence[Tokens],
-    path: Path,
-    dtype: DType,
-    read: Callable[[int, int], None],
-) -> None:
+def _write(elmo: Elmo, sentences: Sequence[Tokens], path: Path, dtype: DType, read: Read) -> None:
     shape = (sum(map(len, sentences)), elmo.n_layers, elmo.dim)
     stored = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     place = 0

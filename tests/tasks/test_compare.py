@@ -1,0 +1,44 @@
+"""A comparison is of vectors, and of nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elmore import Elmo, StaticVectors
+from elmore.tasks import Classifier, Examples, PairClassifier
+from elmore.tasks.compare import compare
+from elmore.tasks.estimator import TaskModel
+
+TOKENS = [("good,film",), ("bad", "film")]
+"""As words between spaces; what task models have without a biLM would part the comma."""
+
+
+@pytest.mark.parametrize(
+    ("task", "raw", "expected"),
+    [
+        (Classifier, ["good,film", "bad film"], TOKENS),
+        (PairClassifier, [("good,film", "bad film")] * 2, [tuple(TOKENS)] * 2),
+    ],
+)
+def test_all_variants_read_the_tokens_of_the_bilm(
+    task: type[TaskModel], raw: list[Any], expected: list[Any],
+    monkeypatch: pytest.MonkeyPatch, tiny_model: Path, tmp_path: Path,
+) -> None:  # fmt: skip
+    given = []
+    fit = task.fit
+    monkeypatch.setattr(
+        task,
+        "fit",
+        lambda self, some, **options: given.append(some.X) or fit(self, some, **options),
+    )
+    elmo = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
+    static = StaticVectors(["bad", "film"], np.eye(2, dtype=np.float32))
+    examples = Examples(raw * 4, ["yes", "no"] * 4)
+    runs = compare(
+        task(elmo, static, hidden_dim=4, n_epochs=1), examples, examples, tmp_path / "out",
+        variants=["static", "elmo"], n_seeds=1,
+    )  # fmt: skip
+    assert [run.variant for run in runs] == ["static", "elmo"]
+    assert given == [expected * 4] * 2
