@@ -82,8 +82,10 @@ def test_roles(elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path) 
 
 
 def test_compare(elmore: Run, tiny_model: Path, texts: Path, static: Path, tmp_path: Path) -> None:
+    dev = tmp_path / "dev.tsv"
+    dev.write_text("".join(texts.read_text().splitlines(keepends=True)[:9]))
     arguments = [
-        "compare", "classify", "--train", texts, "--dev", texts, "--out", tmp_path / "out",
+        "compare", "classify", "--train", texts, "--dev", dev, "--out", tmp_path / "out",
         "--elmo", tiny_model, "--static", static, "--variants", "static,elmo,static+elmo,both",
         "--n-seeds", "2", *SMALL,
     ]  # fmt: skip

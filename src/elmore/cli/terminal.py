@@ -212,9 +212,11 @@ class FitBar:
 
     def read(self, done: int, of: int) -> None:
         """Show how many sentences the biLM has read."""
-        if self._reading is None or self._bar.tasks[self._reading].finished:  # the next examples
+        if self._reading is None:
             self._reading = self._bar.add_task("reading", total=of, tokens=0)
         self._bar.update(self._reading, completed=done)
+        if done == of:  # other examples may follow
+            self._reading = None
 
     def tell(self, batch: int, n_batches: int, loss: float) -> None:
         """Show one batch."""
