@@ -22,6 +22,11 @@ GLOVE = "@static/glove.6B.50d.top40k.txt.xz"
 CHUNKS = ("--task", "tag", "--train", "@tasks/conll2000/train.txt", "--dev",
           "@tasks/conll2000/dev.txt", "--static", GLOVE, "--max-train", "2000", "--max-dev", "500",
           "--n-epochs", "8", "--n-seeds", "1")  # fmt: skip
+NAMES = ("--task", "tag", "--train", "@tasks/wikiann-en/train", "--dev", "@tasks/wikiann-en/dev",
+         "--format", "wikiann", "--static", GLOVE, "--max-train", "5000", "--max-dev", "2000",
+         "--n-epochs", "12")  # fmt: skip
+QUESTIONS = ("--task", "classify", "--train", "@tasks/trec/TREC.train.all", "--format", "trec",
+             "--static", GLOVE)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,10 @@ MEASUREMENTS = (
     Measurement("layers", "layer_weights", (*CHUNKS, "--out", "%chunks")),
     Measurement("places", "places", (*CHUNKS, "--out", "%chunks")),
     Measurement("mixes", "mix_weights", ("%chunks", "--out", "%mixes.png")),
-    Measurement("efficiency", "sample_efficiency", (*CHUNKS, "--out", "%efficiency")),
+    Measurement("efficiency-tag", "sample_efficiency", (*NAMES, "--out", "%efficiency-tag")),
+    Measurement(
+        "efficiency-classify", "sample_efficiency", (*QUESTIONS, "--out", "%efficiency-classify")
+    ),
 )
 
 
@@ -73,7 +81,7 @@ def markdown(results: Results) -> str:
     for name, row in results.rows.items():
         cells = (f"{number * results.scale:.{results.digits}f}" for number in row)
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", results.note] if results.note else lines)
 
 
 def insert(page: str, name: str, table: str) -> str:

@@ -21,6 +21,10 @@ from paper.report import Results, arguments_of, elmo_of, run
 SEMCOR, WORDNET = "semcor3.0.tsv.xz", "wordnet-index.sense.xz"
 POS = {"NOUN": "1", "VERB": "2", "ADJ": "3", "ADV": "4"}  # in WordNet's sense keys
 
+PUBLISHED = (
+    "The paper (Table 5, five data sets together): first sense 65.9, layer 1 67.4, layer 2 69.0."
+)
+
 
 def word_of(key: str) -> str:
     """Return which word a sense key such as bank%1:17:01:: is of: bank%1.
@@ -120,7 +124,7 @@ def all_words(elmo: Elmo, data: Path, semcor: Path) -> Results:
             right = [n + (answer in word.senses) for n, answer in zip(right, answers, strict=True)]
         rows[folder.name] = [n / len(words) for n in right]
     columns = ["first sense", *(f"layer {n}" for n in range(elmo.n_layers))]
-    return Results("F1 of the senses of all words, %", columns, rows, scale=100)
+    return Results("F1 of the senses of all words, %", columns, rows, scale=100, note=PUBLISHED)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,10 @@ from paper.report import Results, run
 
 VARIANTS = ("static+elmo", "elmo", "both", "output")  # those that learn a whole mix
 GAMMA = "gamma"
+PUBLISHED = (
+    "The paper (Figure 2): at the input tasks favour layer 1, at the output the weights are nearly "
+    "equal, the lower layers a little larger."
+)
 
 
 def mix_weights(folders: Sequence[Path], out: Path) -> Results:
@@ -45,7 +49,11 @@ def mix_weights(folders: Sequence[Path], out: Path) -> Results:
         raise DataError("these comparisons are of models with different layers; draw each alone")
     _draw(columns, rows, out)
     return Results(
-        "learned weights of the layers (s), and gamma", [*columns, GAMMA], rows, digits=2
+        "learned weights of the layers (s), and gamma",
+        [*columns, GAMMA],
+        rows,
+        digits=2,
+        note=PUBLISHED,
     )
 
 

@@ -19,6 +19,7 @@ from paper.report import Results, arguments_of, elmo_of, run
 from paper.words import Sentence, word_vectors
 
 MOST_TRAINING = 6_000  # sentences
+PUBLISHED = "The paper (Table 6, Penn Treebank, test): layer 1 97.3, layer 2 96.8."
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def pos_probe(elmo: Elmo, data: Path) -> Results:
     tags, gold = ([tag for s in sentences for tag in s.tags] for sentences in (train, dev))
     columns = [*(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
     rows = {"dev": probe_layers(known, tags, asked, gold)}
-    return Results("accuracy of parts of speech, %", columns, rows, scale=100)
+    return Results("accuracy of parts of speech, %", columns, rows, scale=100, note=PUBLISHED)
 
 
 if __name__ == "__main__":

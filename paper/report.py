@@ -24,6 +24,8 @@ class Results:
     """What the numbers are multiplied by where they are shown."""
     digits: int = 1
     """After the point."""
+    note: str = ""
+    """What the paper has, where it is not a row."""
 
     def __str__(self) -> str:
         widths = [max(7, len(column)) for column in self.columns]
@@ -39,7 +41,7 @@ class Results:
             cells = zip(numbers, widths, strict=True)
             shown = "".join(f"  {n * self.scale:{width}.{self.digits}f}" for n, width in cells)
             lines.append(f"{name:{first}}{shown}")
-        return "\n".join(lines)
+        return "\n".join([*lines, self.note] if self.note else lines)
 
 
 def arguments_of(
@@ -67,6 +69,9 @@ def run(measure: Callable[[], Results], arguments: Namespace) -> None:
         if arguments.json and not arguments.json.parent.is_dir():
             raise DataError(f"there is no folder {arguments.json.parent}; make it first")
         results = measure()
+        named = ("model", "data", "task", "train", "dev", "semcor", "static", "folders")
+        said = (f"{name} {getattr(arguments, name)}" for name in named if name in arguments)
+        print(", ".join(said))
         print(results)
         if arguments.json:
             content = {"model": getattr(arguments, "model", None), **asdict(results)}

@@ -190,12 +190,14 @@ def test_a_probe_learns_what_is_linear() -> None:
 
 
 def test_a_table_is_aligned() -> None:
-    shown = str(Results("share, %", ["one", "a long one"], {"x": [0.5, 1], "yy": [0, 0.25]}, 100))
+    rows = {"x": [0.5, 1], "yy": [0, 0.25]}
+    shown = str(Results("share, %", ["one", "a long one"], rows, 100, note="The paper: 60."))
     assert shown.splitlines() == [
         "share, %",
         "        one  a long one",
         "x      50.0       100.0",
         "yy      0.0        25.0",
+        "The paper: 60.",
     ]
 
 
@@ -207,6 +209,7 @@ def test_as_a_command(tiny_model: Path, senses: Path, tmp_path: Path) -> None:
         [*command, "--data", str(senses), *json_out], cwd=ROOT, capture_output=True, text=True,
         check=True,
     )  # fmt: skip
+    assert done.stdout.splitlines()[0] == f"model {tiny_model}, data {senses}"
     assert "mean of layers" in done.stdout
     assert json.loads((tmp_path / "out.json").read_text())["rows"]["bank"][0] == 0.5
     wrong = subprocess.run(
@@ -220,6 +223,8 @@ def test_as_a_command(tiny_model: Path, senses: Path, tmp_path: Path) -> None:
 def test_tables_of_a_page() -> None:
     table = markdown(Results("share, %", ["a", "b"], {"x": [0.5, 0.25]}, scale=100))
     assert table == "| share, % | a | b |\n|---|---|---|\n| x | 50.0 | 25.0 |"
+    noted = markdown(Results("share, %", ["a"], {"x": [0.5]}, note="The paper: 60."))
+    assert noted.endswith("| x | 0.5 |\n\nThe paper: 60.")
     page = "before\n<!-- paper:x -->\nold\n<!-- /paper:x -->\nafter\n"
     there = insert(page, "x", table)
     assert there == f"before\n<!-- paper:x -->\n{table}\n<!-- /paper:x -->\nafter\n"
