@@ -194,6 +194,16 @@ def test_patience_begins_when_something_was_learnt(
     assert model.progress_.best_epoch == 4
 
 
+@pytest.mark.parametrize(("n", "n_batches"), [(12, 3), (100, 20), (400, 25)])
+def test_few_examples_are_read_in_small_batches(
+    n: int, n_batches: int, static: StaticVectors
+) -> None:
+    told: list[int] = []
+    model = Classifier(None, static, hidden_dim=4, n_epochs=1, batch_size=16)
+    model.fit(texts(n), dev=texts(5), tell=lambda batch, of, loss: told.append(of))
+    assert told == [n_batches] * n_batches
+
+
 def test_scikit_learns_conventions(tiny_elmo: Elmo, static: StaticVectors) -> None:
     model = Classifier(tiny_elmo, **SMALL)
     copy = clone(model)

@@ -24,6 +24,8 @@ from elmore.tasks.networks import Batch
 LAST = "last.safetensors"
 
 _BATCHES_SORTED_TOGETHER = 50
+_FEWEST_UPDATES = 20  # in an epoch, if batches of _SMALLEST_BATCH allow it
+_SMALLEST_BATCH = 4
 _EPOCHS_TO_HALVE = 2  # the learning rate, each time so many have brought no new best
 
 
@@ -167,7 +169,9 @@ class _Learner:
         self.network.train()
         for group in self.optimizer.param_groups:
             group["lr"] = progress.learning_rate
-        batches = list(train.batches(config.batch_size, f"{config.seed}/{progress.epoch}"))
+        few = max(_SMALLEST_BATCH, len(train) // _FEWEST_UPDATES)
+        size = min(config.batch_size, few)
+        batches = list(train.batches(size, f"{config.seed}/{progress.epoch}"))
         total = 0.0
         for number, rows in enumerate(batches, start=1):
             loss = self._update(train.batch(rows), progress)
