@@ -69,13 +69,22 @@ def run(measure: Callable[[], Results], arguments: Namespace) -> None:
         if arguments.json and not arguments.json.parent.is_dir():
             raise DataError(f"there is no folder {arguments.json.parent}; make it first")
         results = measure()
-        named = ("model", "data", "task", "train", "dev", "semcor", "static", "folders")
-        said = (f"{name} {getattr(arguments, name)}" for name in named if name in arguments)
-        print(", ".join(said))
+        print(_measured_on(arguments))
         print(results)
         if arguments.json:
             content = {"model": getattr(arguments, "model", None), **asdict(results)}
             arguments.json.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+
+
+def _measured_on(arguments: Namespace) -> str:
+    """Say which model and data were measured."""
+    given = vars(arguments)
+    said = []
+    for name in ("model", "data", "task", "train", "dev", "semcor", "static", "folders"):
+        value = given.get(name)
+        if value is not None:
+            said.append(f"{name} {' '.join(map(str, value)) if name == 'folders' else value}")
+    return ", ".join(said)
 
 
 @contextmanager
