@@ -60,6 +60,17 @@ def test_some_words_and_not_too_many(tiny_elmo: Elmo, tmp_path: Path) -> None:
     assert found.occurrence(int(found.rows("bank")[-1])).tokens[2] == "7"  # the first five
 
 
+def test_a_text_is_read_no_further_than_it_has_to_be(
+    tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmore.senses.build._LINES_AT_ONCE", 2)
+    config = IndexConfig(layers=(1,), words=("bank", "boat"), max_per_word=3)
+    lines = iter(["a bank", "a bank", "a boat", "a bank", "a bank boat boat", *["a bank"] * 9])
+    found = build_index(tiny_elmo, lines, tmp_path / "index", config, source=["x"])
+    assert [len(found.rows(word)) for word in ("bank", "boat")] == [3, 3]
+    assert len(list(lines)) == 8
+
+
 @pytest.mark.parametrize("n_lines", [0, 3, 7, 20, 39])
 def test_a_killed_build_goes_on_to_the_same_files(
     tiny_elmo: Elmo, tmp_path: Path, n_lines: int

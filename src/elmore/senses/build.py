@@ -37,7 +37,7 @@ from elmore.senses.index import (
 from elmore.text import normalize
 from elmore.text.reading import Reading
 
-_LINES_AT_ONCE = 1024  # a block
+_LINES_AT_ONCE = 256  # a block, the most that a kill costs
 _TOKENS_AT_ONCE = 32_768  # whose vectors are in memory
 
 
@@ -103,7 +103,7 @@ class _Builder:
         words = (folder / WORDS).read_text("utf-8").split("\n")[:-1]
         self.numbers = {word: number for number, word in enumerate(words)}
         known = np.fromfile(folder / OCCURRENCES, np.int32).reshape(-1, 3)[:, 0]
-        self.counts = np.bincount(known, minlength=len(words)).tolist()
+        self.counts: list[int] = np.bincount(known, minlength=len(words)).tolist()
 
     def read(self, lines: Iterator[str]) -> Iterator[tuple[int, int]]:
         """Append all lines; say after each block how many lines it had and what was kept."""
@@ -113,7 +113,7 @@ class _Builder:
                 for name in file_sizes(self.facts, self.config.layers, self.elmo.dim)
             }
             while True:
-                block = list(islice(lines, _LINES_AT_ONCE))
+                block = [] if self._is_full() else list(islice(lines, _LINES_AT_ONCE))
                 n_kept = self._append(block, files)
                 self.facts.n_lines += len(block)
                 self.facts.is_whole = not block
@@ -123,6 +123,13 @@ class _Builder:
                 yield len(block), n_kept
                 if not block:
                     return
+
+    def _is_full(self) -> bool:
+        """Whether each word that is wanted has all the occurrences that it may have."""
+        most = self.config.max_per_word
+        if self.wanted is None or most is None or len(self.counts) < len(self.wanted):
+            return False
+        return min(self.counts) >= most
 
     def _append(self, lines: list[str], files: Mapping[str, IO[bytes]]) -> int:
         """Write the occurrences of some lines that are wanted; return how many there are."""

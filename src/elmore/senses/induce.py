@@ -137,7 +137,7 @@ def find_senses(
 ) -> list[Sense]:
     """Tell the senses of a word apart by its occurrences, the most frequent sense first.
 
-    `others`, of other words, say what is told of a word that has one sense.
+    `others`, of other words, say what stands near any word and so tells nothing.
     """
     if max_senses < 1:
         raise ConfigError(f"max_senses is {max_senses}; expected at least 1")
@@ -166,19 +166,21 @@ def describe(
 ) -> list[Sense]:
     """Say of each group of occurrences, by number, how large it is and what tells it apart.
 
-    A single group is told from `others`, those of other words.
+    That is what stands near it more than near the other groups, and than near `others`, the
+    occurrences of other words.
     """
     rows_of = []
     for number in range(len(names)):
         rows = np.flatnonzero(labels == number)
         rows_of.append(rows[np.argsort(distances[rows], kind="stable")])
     counts = [_near_words([occurrences[k] for k in rows]) for rows in rows_of]
-    if len(counts) == 1:
-        counts.append(_near_words(others))
-    return [
-        Sense(name, rows, len(rows) / len(occurrences), _telling(counts, number, n_telling))
-        for number, (name, rows) in enumerate(zip(names, rows_of, strict=True))
-    ]
+    elsewhere = _near_words(others)
+    senses = []
+    for name, rows, own in zip(names, rows_of, counts, strict=True):
+        rest = sum((other for other in counts if other is not own), Counter[str]())
+        telling = _telling(own, [words for words in (rest, elsewhere) if words], n_telling)
+        senses.append(Sense(name, rows, len(rows) / len(occurrences), telling))
+    return senses
 
 
 def sampled_rows(index: OccurrenceIndex, word: str, *, most: int = 1_000, seed: int = 1) -> Ints:
@@ -214,23 +216,28 @@ def _near_words(occurrences: Sequence[Occurrence]) -> Counter[str]:
     )
 
 
-def _telling(counts: Sequence[Counter[str]], number: int, n: int) -> list[str]:
-    """Return the words that stand near one sense more than near the others, the clearest first.
+def _telling(own: Counter[str], rests: Sequence[Counter[str]], n: int) -> list[str]:
+    """Return the words that are more frequent in `own` than in each of the rests, clearest first.
 
-    By the logarithm of the odds against the other senses, in standard deviations (Monroe et al.
-    2008); if there is nothing to tell it from, the most frequent words.
+    By the logarithm of the odds, in standard deviations (Monroe et al. 2008), against that rest
+    from which a word is told worst; if there is none, the most frequent words.
     """
-    own = counts[number]
-    others: Counter[str] = sum((c for k, c in enumerate(counts) if k != number), Counter())
-    if not others:
+    if not rests:
         return sorted(own, key=lambda word: (-own[word], word))[:n]
-    n_own, n_others = own.total(), others.total()
-
-    def score(word: str) -> float:
-        a, b = own[word] + _PRIOR, others[word] + _PRIOR
-        odds = math.log(a / (n_own - a + 1)) - math.log(b / (n_others - b + 1))
-        return odds / math.sqrt(1 / a + 1 / b)
-
-    scores = {word: score(word) for word in own}
+    n_own, totals = own.total(), [rest.total() for rest in rests]
+    scores = {
+        word: min(
+            _surprise(count, n_own, rest[word], n_rest)
+            for rest, n_rest in zip(rests, totals, strict=True)
+        )
+        for word, count in own.items()
+    }
     telling = [word for word in sorted(scores) if scores[word] > 0]
     return sorted(telling, key=lambda word: -scores[word])[:n]
+
+
+def _surprise(count: int, of: int, other_count: int, other_of: int) -> float:
+    """Return by how many standard deviations a count's odds are above another's."""
+    a, b = count + _PRIOR, other_count + _PRIOR
+    odds = math.log(a / (of - a + 1)) - math.log(b / (other_of - b + 1))
+    return odds / math.sqrt(1 / a + 1 / b)
