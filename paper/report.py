@@ -77,13 +77,12 @@ def run(measure: Callable[[], Results], arguments: Namespace) -> None:
 
 
 def _measured_on(arguments: Namespace) -> str:
-    """Say which model and data were measured."""
-    given = vars(arguments)
+    """Say what was measured: all that was given but where it is written to."""
     said = []
-    for name in ("model", "data", "task", "train", "dev", "semcor", "static", "folders"):
-        value = given.get(name)
-        if value is not None:
-            said.append(f"{name} {' '.join(map(str, value)) if name == 'folders' else value}")
+    for name, value in vars(arguments).items():
+        if value is not None and name not in ("out", "json"):
+            shown = " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+            said.append(f"{name} {shown}")
     return ", ".join(said)
 
 

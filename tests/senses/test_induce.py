@@ -90,6 +90,17 @@ def test_a_single_sense_is_told_from_other_words(
     assert told.telling[:4] == ["water", "boat", "deep", "fish"]
 
 
+def test_what_stands_near_any_word_tells_nothing(english: Elmo) -> None:
+    lines = sentences([*RIVER, "fruit"], 40, 1) + sentences(MONEY, 60, 2)
+    either = occurrences(lines)
+    _, shore = find_senses(english, either)
+    assert "fruit" in shore.telling
+    others = [Occurrence("tree", ("tree", *["fruit"] * 5, word), 0) for word in RIVER + MONEY] * 9
+    _, shore = find_senses(english, either, others=others)
+    assert "fruit" not in shore.telling
+    assert set(shore.telling[:5]) == set(RIVER)
+
+
 def test_senses_by_labelled_examples(english: Elmo) -> None:
     labelled = [("shore", one) for one in occurrences(sentences(RIVER, 5, 3))]
     labelled += [("house", one) for one in occurrences(sentences(MONEY, 5, 4))]

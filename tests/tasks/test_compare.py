@@ -31,7 +31,9 @@ def test_all_variants_read_the_tokens_of_the_bilm(
     monkeypatch.setattr(
         task,
         "fit",
-        lambda self, some, **options: given.append(some.X) or fit(self, some, **options),
+        lambda self, some, **options: (
+            given.append((some.X, options["dev"].X)) or fit(self, some, **options)
+        ),
     )
     elmo = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
     static = StaticVectors(["bad", "film"], np.eye(2, dtype=np.float32))
@@ -41,4 +43,4 @@ def test_all_variants_read_the_tokens_of_the_bilm(
         variants=["static", "elmo"], n_seeds=1,
     )  # fmt: skip
     assert [run.variant for run in runs] == ["static", "elmo"]
-    assert given == [expected * 4] * 2
+    assert given == [(expected * 4, expected * 4)] * 2

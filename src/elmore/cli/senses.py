@@ -70,11 +70,12 @@ def senses(
     rows = sampled_rows(index, word, most=max_occurrences, seed=seed)
     occurrences = [index.occurrence(int(row)) for row in rows]
     elmo = model_of(index, model)
+    others = other_occurrences(index, word, seed=seed)
     if labelled is None:
-        others = other_occurrences(index, word, seed=seed)
         found = find_senses(elmo, occurrences, others=others, max_senses=max_senses, seed=seed)
     else:
-        found = label_senses(elmo, occurrences, _read_labelled(labelled, word, elmo))
+        examples = _read_labelled(labelled, word, elmo)
+        found = label_senses(elmo, occurrences, examples, others=others)
     if picture is not None:
         from elmore.senses.pictures import draw_map
 

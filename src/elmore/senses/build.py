@@ -106,7 +106,7 @@ class _Builder:
         self.counts: list[int] = np.bincount(known, minlength=len(words)).tolist()
 
     def read(self, lines: Iterator[str]) -> Iterator[tuple[int, int]]:
-        """Append all lines; say after each block how many lines it had and what was kept."""
+        """Append all lines that have to be read; say of each block its lines and what was kept."""
         with ExitStack() as stack:
             files = {
                 name: stack.enter_context((self.folder / name).open("ab"))

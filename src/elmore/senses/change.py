@@ -15,7 +15,7 @@ import numpy.typing as npt
 from elmore.embed import Elmo
 from elmore.errors import ConfigError
 from elmore.senses.index import OccurrenceIndex
-from elmore.senses.induce import Sense, find_senses, sampled_rows
+from elmore.senses.induce import Sense, find_senses, other_occurrences, sampled_rows
 from elmore.senses.search import of_length_one
 
 
@@ -99,7 +99,8 @@ def sense_changes(
     together = [*first, *second]
     is_old = np.arange(len(together)) < len(first)
     found = []
-    for sense in find_senses(elmo, together, max_senses=max_senses, seed=seed):
+    others = [one for index in (old, new) for one in other_occurrences(index, word, seed=seed)]
+    for sense in find_senses(elmo, together, others=others, max_senses=max_senses, seed=seed):
         n_old = int(is_old[sense.rows].sum())
         examples = [together[k].tokens for k in sense.rows[:n_examples]]
         found.append(

@@ -67,7 +67,7 @@ class Facts:
     sentence_bytes: int = 0
     word_bytes: int = 0
     is_whole: bool = False
-    """Whether the whole corpus was read."""
+    """Whether the corpus was read, as far as it has to be."""
 
 
 @dataclass(frozen=True)

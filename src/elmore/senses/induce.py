@@ -54,7 +54,7 @@ class Sense:
     share: float
     """Of all occurrences."""
     telling: list[str]
-    """Words that stand near it and not near the other senses."""
+    """Words that stand near it more than near the other senses, and near other words."""
 
 
 def context_vectors(elmo: Elmo, occurrences: Sequence[Occurrence]) -> Floats:
@@ -199,7 +199,7 @@ def sampled_rows(index: OccurrenceIndex, word: str, *, most: int = 1_000, seed: 
 
 
 def other_occurrences(index: OccurrenceIndex, word: str, *, seed: int = 1) -> list[Occurrence]:
-    """Return a random sample of the occurrences of other words."""
+    """Return a random sample of the occurrences of other words, as far as the index has some."""
     rows = np.setdiff1d(np.arange(len(index)), index.rows(word), assume_unique=True)
     n = min(_OTHERS, len(rows))
     chosen = np.random.default_rng(seed).choice(rows, n, replace=False)

@@ -113,11 +113,16 @@ class SenseVectors:
 
 
 def label_senses(
-    elmo: Elmo, occurrences: Sequence[Occurrence], labelled: Sequence[tuple[str, Occurrence]]
+    elmo: Elmo,
+    occurrences: Sequence[Occurrence],
+    labelled: Sequence[tuple[str, Occurrence]],
+    *,
+    others: Sequence[Occurrence] = (),
 ) -> list[Sense]:
     """Give each occurrence of a word the sense whose mean vector is nearest, by the top layer.
 
-    The senses are in the order in which `labelled` names them.
+    The senses are in the order in which `labelled` names them. `others`, of other words, say what
+    stands near any word and so tells nothing.
     """
     if not occurrences or not labelled:
         raise DataError("there are no occurrences, or none is labelled; give some of either")
@@ -128,7 +133,9 @@ def label_senses(
         assert found is not None  # all are the same word
         labels.append(names.index(found[-1].sense))
         distances.append(1 - found[-1].cosine)
-    return describe(occurrences, np.array(labels), np.array(distances, np.float32), names)
+    return describe(
+        occurrences, np.array(labels), np.array(distances, np.float32), names, others=others
+    )
 
 
 def _one_word(one: Occurrence, *senses: str) -> SenseSentence:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from elmore.embed import Elmo
 from elmore.errors import ConfigError
 from elmore.folders import read_json, write_json
 from elmore.tasks.estimator import TaskModel
@@ -81,7 +82,12 @@ def compare(
         raise ConfigError(f"n_seeds is {n_seeds}; expected at least 1")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / RESULTS
-    settings = {k: str(v) for k, v in model.get_params().items() if k not in ("seed", "cache")}
+    settings = {
+        name: value.source if isinstance(value, Elmo) else str(value)
+        for name, value in model.get_params().items()
+        if name not in ("seed", "cache")
+    }
+    train, dev = model.tokenized(train), model.tokenized(dev)
     asked = {
         "task": model.task,
         "settings": settings,
@@ -91,7 +97,6 @@ def compare(
     }
     runs = _read(path, asked)
     done = {(run.variant, run.seed) for run in runs}
-    train, dev = model.tokenized(train), model.tokenized(dev)
     for seed in range(1, n_seeds + 1):
         for variant in variants:
             if (variant, seed) in done:

@@ -69,7 +69,7 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     n_epochs: int = 20
     """How often the examples are read, at most."""
     batch_size: int = 32
-    """Examples in an update; fewer if there are less than 20 times as many in all."""
+    """Examples in an update, at most: so that few examples make 20 updates too, as few as 4."""
     learning_rate: float = 0.002
     """Adam's; it is halved when the development score gets no better."""
     clip_norm: float = 5.0

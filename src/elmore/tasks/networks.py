@@ -99,8 +99,8 @@ class TextNetwork(_LabelNetwork):
     """A biLSTM with attentive pooling, for one text.
 
     A layer of ReLUs, a biLSTM, pooling (maximum, mean, minimum, attention), and a maxout layer: the
-    biattentive classification network (McCann et al. 2017) but for its second biLSTM, which took
-    two thirds of the time.
+    biattentive classification network (McCann et al. 2017) but for its attention and the second
+    biLSTM that reads it, which took two thirds of the time.
     """
 
     def __init__(
