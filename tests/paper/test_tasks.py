@@ -13,7 +13,7 @@ from paper.layer_weights import layer_weights
 from paper.mix_weights import mix_weights
 from paper.places import places
 from paper.sample_efficiency import sample_efficiency, share_of
-from paper.tasks import Task
+from paper.tasks import Task, read_task, task_arguments
 
 TRAIN = Examples(["good film", "bad film", "a good one", "a bad one"] * 6, ["yes", "no"] * 12)
 
@@ -70,3 +70,14 @@ def test_layers_and_places_beside_the_papers(model: Classifier, tmp_path: Path) 
     where = places(task, tmp_path / "places", n_seeds=1)
     assert len(where.rows["here"]) == 3
     assert where.rows["here"][0] == layers.rows["here"][3]  # the same run
+
+
+def test_examples_are_kept_back_where_there_are_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "texts.tsv"
+    path.write_text("text\tlabel\n" + "good\tyes\nbad\tno\n" * 20)
+    given = ["--task", "classify", "--train", str(path), "--static", "none.txt", "--out", "out"]
+    parser = task_arguments(None)
+    found = read_task(parser.parse_args(given))
+    assert (len(found.train), len(found.dev)) == (36, 4)
+    both = read_task(parser.parse_args([*given, "--dev", str(path), "--max-dev", "7"]))
+    assert (len(both.train), len(both.dev)) == (40, 7)

@@ -64,9 +64,10 @@ class BiLstm(nn.Module):
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Read (B, T, input_dim); return (B, T, 2H), 0 at padding."""
-        places = torch.arange(mask.shape[1])
+        places = torch.arange(mask.shape[1], device=mask.device)
         mirrored = torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
-        order = (mirrored + mask.shape[1] * torch.arange(len(mask))[:, None]).flatten()
+        starts = mask.shape[1] * torch.arange(len(mask), device=mask.device)
+        order = (mirrored + starts[:, None]).flatten()
         for depth, (ahead, back) in enumerate(zip(self.ahead, self.back, strict=True)):
             given = self.dropout(vectors) if depth else vectors
             read_back = _turned(back(_turned(given, order))[0], order)
