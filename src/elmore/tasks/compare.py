@@ -83,7 +83,7 @@ def compare(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / RESULTS
     settings = {
-        name: value.source if isinstance(value, Elmo) else str(value)
+        name: value.model.fingerprint() if isinstance(value, Elmo) else str(value)
         for name, value in model.get_params().items()
         if name not in ("seed", "cache")
     }

@@ -6,7 +6,7 @@ what its RNN gives, as in the paper's Table 3.
 Shapes: B sentences, T tokens, H hidden_dim, K labels.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -26,24 +26,9 @@ class Batch(NamedTuple):
     """(B,) labels, or (B, T) tags, 0 at padding."""
 
 
-class _Turn(torch.autograd.Function):
-    """Turns each sentence round where it stands; turning twice undoes it, the gradient too."""
-
-    @staticmethod
-    def forward(ctx: Any, vectors: Tensor, order: Tensor) -> Tensor:
-        ctx.save_for_backward(order)
-        return vectors.flatten(0, 1)[order].view_as(vectors)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (order,) = ctx.saved_tensors
-        return gradient.flatten(0, 1)[order].view_as(gradient), None
-
-
 def _turned(vectors: Tensor, order: Tensor) -> Tensor:
-    """Give the rows of (B, T, ...) in another order, which is its own inverse."""
-    turned: Tensor = _Turn.apply(vectors, order)  # type: ignore[no-untyped-call]
-    return turned
+    """Give the rows of (B, T, D) in another order."""
+    return vectors.flatten(0, 1)[order].view_as(vectors)
 
 
 class BiLstm(nn.Module):
