@@ -16,28 +16,29 @@ def info(model: str = "en") -> None:
         A model folder, the name of a bundled model, or hf://owner/name.
     """
     from elmore.formats import Pretrained, read_pretrained
-    from elmore.model import CharCnnConfig
 
     def facts_of(found: Pretrained) -> dict[str, Any]:
         config = found.bilm.config
-        encoder, lstm = config.token_encoder, config.lstm
+        lstm = config.lstm
         facts: dict[str, Any] = {
             "parameters": sum(p.numel() for p in found.bilm.parameters()),
             "dim": config.dim,
             "layers": lstm.n_layers + 1,
         }
-        if isinstance(encoder, CharCnnConfig):
+        char_cnn, n_words = config.char_cnn, config.n_table_words
+        read_as = ["characters"] * (char_cnn is not None) + ["words"] * (n_words is not None)
+        facts["tokens"] = " and ".join(read_as)
+        if char_cnn is not None:
             facts |= {
-                "tokens": "characters",
-                "char_dim": encoder.char_dim,
-                "filters": [list(pair) for pair in encoder.filters],
-                "n_highway": encoder.n_highway,
-                "activation": encoder.activation,
-                "max_characters": encoder.max_characters,
-                "spelling": encoder.spelling,
+                "char_dim": char_cnn.char_dim,
+                "filters": [list(pair) for pair in char_cnn.filters],
+                "n_highway": char_cnn.n_highway,
+                "activation": char_cnn.activation,
+                "max_characters": char_cnn.max_characters,
+                "spelling": char_cnn.spelling,
             }
-        else:
-            facts |= {"tokens": "words", "words": encoder.n_words}
+        if n_words is not None:
+            facts["words"] = n_words
         return facts | {
             "cell_dim": lstm.cell_dim,
             "projection_dim": lstm.projection_dim,

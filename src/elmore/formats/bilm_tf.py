@@ -16,7 +16,13 @@ from elmore.folders import new_folder, read_json, write_json
 from elmore.formats.bilm_tf_names import datasets
 from elmore.formats.hdf5 import Array, NewHdf5, holds, read_arrays
 from elmore.formats.pretrained import Pretrained, build_bilm, check_arrays, check_vocab
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.model import (
+    BiLMConfig,
+    CharCnnConfig,
+    CharWordConfig,
+    LstmConfig,
+    WordTableConfig,
+)
 from elmore.text import Vocab
 
 OPTIONS, WEIGHTS, SOFTMAX, VOCAB = "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"
@@ -72,6 +78,11 @@ def _write_options(model: Pretrained) -> dict[str, Any]:
     config = model.bilm.config
     options = dict(model.training)
     encoder = config.token_encoder
+    if isinstance(encoder, CharWordConfig):
+        raise ConfigError(
+            "the model adds a word table to its characters, which bilm-tf cannot; "
+            "keep it as an elmore model folder"
+        )
     if isinstance(encoder, CharCnnConfig):
         if encoder.spelling == "jamo":
             raise ConfigError(

@@ -16,15 +16,23 @@ from safetensors.torch import load_file, save_file
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import new_folder, read_json, write_json
 from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.model import (
+    BiLMConfig,
+    CharCnnConfig,
+    CharWordConfig,
+    LstmConfig,
+    WordTableConfig,
+)
+from elmore.model.config import TokenEncoderConfig
 from elmore.text import Normalization, Vocab, tokenizer_by_name
 
 CONFIG, WEIGHTS, VOCAB = "config.json", "model.safetensors", "vocab.txt"
 FORMAT = "elmore-bilm-1"
 
-_TOKEN_ENCODERS: dict[str, type[CharCnnConfig] | type[WordTableConfig]] = {
+_TOKEN_ENCODERS: dict[str, type[TokenEncoderConfig]] = {
     "char_cnn": CharCnnConfig,
     "word_table": WordTableConfig,
+    "char_word": CharWordConfig,
 }
 _KEYS = (
     "format", "normalization", "tokenizer", "token_encoder", "lstm", "n_softmax_words", "training",
@@ -106,13 +114,17 @@ def write_native(
             model.vocab.write(beside / VOCAB)
 
 
-def _read_token_encoder(content: Any, path: Path) -> CharCnnConfig | WordTableConfig:
+def _read_token_encoder(content: Any, path: Path) -> TokenEncoderConfig:
     kind = str(content.get("kind")) if isinstance(content, dict) else None
     if kind not in _TOKEN_ENCODERS:
         raise FormatError(
             f"{path}: token_encoder.kind is {kind!r}; expected one of {', '.join(_TOKEN_ENCODERS)}"
         )
     fields = {key: value for key, value in content.items() if key != "kind"}
+    if "char_cnn" in fields:
+        fields["char_cnn"] = _read_fields(
+            CharCnnConfig, fields["char_cnn"], path, "token_encoder.char_cnn"
+        )
     return _read_fields(_TOKEN_ENCODERS[kind], fields, path, "token_encoder")
 
 

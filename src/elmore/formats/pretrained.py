@@ -10,8 +10,15 @@ import torch
 from torch import Tensor
 
 from elmore.errors import FormatError
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, CharEncoder, Normalization, Vocab
+from elmore.model import BiLM, BiLMConfig
+from elmore.text import (
+    BEGIN_SENTENCE,
+    END_SENTENCE,
+    CharEncoder,
+    CharWordEncoder,
+    Normalization,
+    Vocab,
+)
 
 Shape = tuple[int, ...]
 
@@ -40,20 +47,23 @@ class Pretrained:
         return digest.hexdigest()
 
     @property
-    def encoder(self) -> CharEncoder | Vocab:
+    def encoder(self) -> CharEncoder | CharWordEncoder | Vocab:
         """What turns words into the biLM's ids."""
-        token_encoder = self.bilm.config.token_encoder
-        if isinstance(token_encoder, CharCnnConfig):
-            return CharEncoder(token_encoder.max_characters, token_encoder.spelling)
-        assert self.vocab is not None  # held by check_vocab
-        return self.vocab
+        char_cnn = self.bilm.config.char_cnn
+        if char_cnn is None:
+            assert self.vocab is not None  # held by check_vocab
+            return self.vocab
+        chars = CharEncoder(char_cnn.max_characters, char_cnn.spelling)
+        if self.bilm.config.n_table_words is None:
+            return chars
+        assert self.vocab is not None
+        return CharWordEncoder(chars, self.vocab)
 
 
 def check_vocab(config: BiLMConfig, vocab: Vocab | None, where: Path) -> None:
     """Refuse a vocabulary that is missing or of another length than the rows it names."""
-    rows = {"softmax": config.n_softmax_words}
-    if not isinstance(config.token_encoder, CharCnnConfig):
-        rows["word table"] = config.token_encoder.n_words
+    rows = {"softmax": config.n_softmax_words, "word table": config.n_table_words}
+    if config.char_cnn is None:
         for mark in (BEGIN_SENTENCE, END_SENTENCE):
             if vocab is not None and mark not in vocab:
                 raise FormatError(f"the vocabulary of {where} lacks {mark}, which every text needs")

@@ -1,7 +1,13 @@
 """Ids to token vectors to layers to mix: the network. Tensors only, no strings and no files."""
 
 from elmore.model.bilm import BiLM, BiLMOutput, BiLMState
-from elmore.model.config import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.model.config import (
+    BiLMConfig,
+    CharCnnConfig,
+    CharWordConfig,
+    LstmConfig,
+    WordTableConfig,
+)
 from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
 from elmore.model.engine import Engine, Sentences, TextbookEngine
 from elmore.model.fast import FastEngine
@@ -15,6 +21,7 @@ __all__ = [
     "BiLMOutput",
     "BiLMState",
     "CharCnnConfig",
+    "CharWordConfig",
     "ElmoLayer",
     "ElmoLayerOutput",
     "Engine",

@@ -13,10 +13,17 @@ import torch
 from torch import Tensor, nn
 
 from elmore.errors import DataError
-from elmore.model.char_cnn import CharCnn, empty_embedding
-from elmore.model.config import BiLMConfig, CharCnnConfig, WordTableConfig
+from elmore.model.char_cnn import CharCnn
+from elmore.model.config import (
+    BiLMConfig,
+    CharCnnConfig,
+    CharWordConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
 from elmore.model.lstm import LstmStack, LstmState
 from elmore.model.softmax import Softmax
+from elmore.model.word_table import CharWordTable, WordTable
 
 
 @dataclass(frozen=True)
@@ -41,21 +48,6 @@ class BiLMOutput:
     """What to carry into the next batch, where that is wanted."""
 
 
-class WordTable(nn.Module):
-    """Word numbers (...,) -> (..., p) vectors: the token encoder of models with no characters."""
-
-    def __init__(self, config: WordTableConfig, projection_dim: int) -> None:
-        super().__init__()
-        self.embedding = empty_embedding(config.n_words, projection_dim)
-        if not self.embedding.weight.is_meta:
-            nn.init.normal_(self.embedding.weight)
-
-    def forward(self, word_ids: Tensor) -> Tensor:
-        """Look the words up."""
-        vectors: Tensor = self.embedding(word_ids)
-        return vectors
-
-
 class BiLM(nn.Module):
     """The bidirectional language model."""
 
@@ -63,11 +55,7 @@ class BiLM(nn.Module):
         super().__init__()
         self.config = config
         p = config.lstm.projection_dim
-        self.token_encoder = (
-            CharCnn(config.token_encoder, p)
-            if isinstance(config.token_encoder, CharCnnConfig)
-            else WordTable(config.token_encoder, p)
-        )
+        self.token_encoder = _token_encoder(config.token_encoder, p)
         self.forward_lstm = LstmStack(config.lstm)
         self.backward_lstm = LstmStack(config.lstm)
         self.softmax = (
@@ -79,8 +67,8 @@ class BiLM(nn.Module):
     ) -> BiLMOutput:
         """Read a batch of sentences.
 
-        `token_ids` is (B, T, C) characters, or (B, T) words for a model with a word table. Rows of
-        characters that are all 0 are padding; a batch of words needs its mask, as 0 is a word.
+        `token_ids` is (B, T, C) characters, (B, T, C + 1) characters and words, or (B, T) words.
+        Rows that are all 0 are padding; a batch of words needs its mask, as 0 is a word.
         """
         if mask is None:
             if token_ids.dim() != 3:
@@ -120,6 +108,16 @@ class BiLM(nn.Module):
         )
         layers.masked_fill_(~mask[None, :, :, None], 0.0)
         return BiLMOutput(layers, mask, BiLMState(forward_state, backward_state))
+
+
+def _token_encoder(config: TokenEncoderConfig, p: int) -> CharCnn | WordTable | CharWordTable:
+    match config:
+        case CharCnnConfig():
+            return CharCnn(config, p)
+        case CharWordConfig():
+            return CharWordTable(config, p)
+        case WordTableConfig():
+            return WordTable(config, p)
 
 
 def _reversal(lengths: Tensor, width: int) -> Tensor:

@@ -71,6 +71,22 @@ class WordTableConfig:
 
 
 @dataclass(frozen=True)
+class CharWordConfig:
+    """Words spelled in characters and looked up in a table: the sum of the two vectors."""
+
+    char_cnn: CharCnnConfig
+    """What every word has, also one that is not in the table."""
+    n_words: int
+    """Rows of the table: the first words of the vocabulary."""
+
+    def __post_init__(self) -> None:
+        _at_least(1, n_words=self.n_words)
+
+
+TokenEncoderConfig = CharCnnConfig | WordTableConfig | CharWordConfig
+
+
+@dataclass(frozen=True)
 class LstmConfig:
     """The LSTM stack of each direction."""
 
@@ -110,7 +126,7 @@ class LstmConfig:
 class BiLMConfig:
     """The whole network."""
 
-    token_encoder: CharCnnConfig | WordTableConfig
+    token_encoder: TokenEncoderConfig
     """How a token becomes a vector."""
     lstm: LstmConfig
     """What reads the vectors, once in each direction."""
@@ -125,6 +141,20 @@ class BiLMConfig:
     def dim(self) -> int:
         """Numbers in a token's vector on each layer: both directions together."""
         return 2 * self.lstm.projection_dim
+
+    @property
+    def char_cnn(self) -> CharCnnConfig | None:
+        """How characters are read; None for a model that has words only."""
+        encoder = self.token_encoder
+        if isinstance(encoder, CharWordConfig):
+            return encoder.char_cnn
+        return encoder if isinstance(encoder, CharCnnConfig) else None
+
+    @property
+    def n_table_words(self) -> int | None:
+        """Rows of the word table; None for a model that has characters only."""
+        encoder = self.token_encoder
+        return None if isinstance(encoder, CharCnnConfig) else encoder.n_words
 
 
 def _at_least(smallest: int, **values: int) -> None:

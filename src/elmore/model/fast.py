@@ -13,10 +13,11 @@
 Shapes: W distinct words, B sentences, N tokens, L layers, p projection_dim, c cell_dim, D = 2p.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.char_cnn import CharCnn
@@ -26,6 +27,7 @@ from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
 from elmore.model.products import Precision, Products, products
 from elmore.model.table_cnn import TableCnn
 from elmore.model.threads import TwoThreads
+from elmore.model.word_table import CharWordTable
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
 _MAX_GATE_ROWS = 1024
@@ -165,6 +167,16 @@ class _FastStack:
         return outputs, LstmState(torch.stack(hs), torch.stack(cs))
 
 
+def _token_encoder(encoder: nn.Module, products: Products) -> Callable[[Tensor], Tensor]:
+    """Return what does the same as a token encoder, with its convolutions made by tables."""
+    if isinstance(encoder, CharCnn):
+        return TableCnn(encoder, products)
+    if isinstance(encoder, CharWordTable):
+        char_cnn = TableCnn(encoder.char_cnn, products)
+        return lambda ids: char_cnn(ids[:, :-1]).add_(encoder.rows(ids[:, -1]).detach())
+    return encoder
+
+
 class FastEngine:
     """Runs a biLM on a CPU. It holds a copy of the LSTM weights, arranged for speed.
 
@@ -172,10 +184,9 @@ class FastEngine:
     """
 
     def __init__(self, bilm: BiLM, precision: Precision = "float32") -> None:
-        encoder = bilm.token_encoder
         self.projection_dim = bilm.config.lstm.projection_dim
         multiply = products(precision)
-        self.encode = TableCnn(encoder, multiply) if isinstance(encoder, CharCnn) else encoder
+        self.encode = _token_encoder(bilm.token_encoder, multiply)
         self.stacks = [
             _FastStack(stack, multiply) for stack in (bilm.forward_lstm, bilm.backward_lstm)
         ]

@@ -1,5 +1,6 @@
 """Text to tokens to ids. Knows nothing of torch or of the rest of elmore."""
 
+from elmore.text.char_words import CharWordEncoder
 from elmore.text.chars import (
     BEGIN_SENTENCE,
     END_SENTENCE,
@@ -21,6 +22,7 @@ __all__ = [
     "N_CHARACTERS",
     "UNKNOWN",
     "CharEncoder",
+    "CharWordEncoder",
     "EnglishTokenizer",
     "Normalization",
     "SentenceSpan",
