@@ -1,14 +1,20 @@
 """Text in, static vectors out: skip-gram with negative sampling (Mikolov et al. 2013), by gensim.
 
 For a language or a domain that has no published vectors: the static baseline beside ELMo, with the
-same tokenizers. One thread gives the same vectors each time; several are faster and do not.
+same tokenizers. One thread gives the same vectors each time; several are faster and do not. Given
+a folder of its own, training keeps its state there after each epoch, and resumes from it.
 """
 
+import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
 
 from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.static.vectors import StaticVectors
@@ -55,9 +61,14 @@ def train_skipgram(
     sentences: Iterable[list[str]],
     config: SkipGramConfig,
     *,
+    folder: Path | None = None,
     progress: Callable[[str, int, int], None] = lambda stage, done, of: None,
 ) -> StaticVectors:
-    """Train vectors; `progress` is told a stage, how much of it is done, and of how much (or 0)."""
+    """Train vectors; `progress` is told a stage, how much of it is done, and of how much (or 0).
+
+    `folder` keeps what is done: killed at any moment, the same call with the same sentences gives
+    the same vectors. Without it, nothing is kept.
+    """
     try:
         from gensim.models import Word2Vec  # noqa: PLC0415  an extra
     except ImportError:
@@ -75,47 +86,79 @@ def train_skipgram(
         workers=config.n_threads,
         seed=config.seed,
     )
-    with TemporaryDirectory() as folder:
-        corpus = Path(folder) / "sentences.txt"
-        _write(sentences, corpus, progress)
+    with nullcontext(folder) if folder else TemporaryDirectory() as work:
+        corpus, state = Path(work) / "sentences.txt", Path(work) / "epoch.npz"
+        if not corpus.exists():
+            _write(sentences, corpus, progress)
         model.build_vocab(corpus_file=str(corpus))
         if not len(model.wv):
             raise DataError(
                 f"no word occurs {config.min_count} times; lower min_count, or give more text"
             )
-        model.train(
-            corpus_file=str(corpus),
-            total_examples=model.corpus_count,
-            total_words=model.corpus_total_words,
-            epochs=config.n_epochs,
-            callbacks=[_epochs(progress, config.n_epochs)],
-        )
+        n_done = _load_state(model, state, config)
+        for epoch in range(n_done, config.n_epochs):
+            progress("train", epoch, config.n_epochs)
+            model.train(
+                corpus_file=str(corpus),
+                total_examples=model.corpus_count,
+                total_words=model.corpus_total_words,
+                epochs=1,
+                start_alpha=_learning_rate(config, epoch),
+                end_alpha=_learning_rate(config, epoch + 1),
+            )
+            _save_state(model, state, config, epoch + 1)
+        progress("train", config.n_epochs, config.n_epochs)
     return StaticVectors.from_gensim(model.wv)
+
+
+def _learning_rate(config: SkipGramConfig, n_epochs_done: int) -> float:
+    """Return the learning rate after some epochs; it falls to 1/250 of the first, as in gensim."""
+    done = n_epochs_done / config.n_epochs
+    return config.learning_rate * (1 - done + done / 250)
+
+
+def _save_state(model: Any, path: Path, config: SkipGramConfig, n_done: int) -> None:
+    """Write all that the next epoch needs, beside and renamed."""
+    name, keys, place, _, _ = model.random.get_state()
+    beside = path.with_suffix(".part")
+    with beside.open("wb") as file:
+        np.savez(
+            file, config=json.dumps(asdict(config)), n_done=n_done, vectors=model.wv.vectors,
+            outputs=model.syn1neg, random_name=name, random_keys=keys, random_place=place,
+        )  # fmt: skip
+    beside.replace(path)
+
+
+def _load_state(model: Any, path: Path, config: SkipGramConfig) -> int:
+    """Take what earlier epochs left; return how many there were, 0 if nothing fits."""
+    if not path.exists():
+        return 0
+    try:
+        with np.load(path, allow_pickle=False) as saved:
+            if str(saved["config"]) != json.dumps(asdict(config)) or (
+                saved["vectors"].shape != model.wv.vectors.shape
+            ):
+                return 0
+            model.wv.vectors[:] = saved["vectors"]
+            model.syn1neg[:] = saved["outputs"]
+            random = (str(saved["random_name"]), saved["random_keys"], int(saved["random_place"]))
+            model.random.set_state(random)
+            return int(saved["n_done"])
+    except (OSError, ValueError, KeyError, BadZipFile):
+        return 0  # damaged: the epochs are trained again
 
 
 def _write(
     sentences: Iterable[list[str]], path: Path, progress: Callable[[str, int, int], None]
 ) -> None:
-    """Write sentences as gensim reads them, one a line; each epoch reads the file anew."""
+    """Write sentences as gensim reads them, one a line; each epoch reads the file again."""
     n_words = 0
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    beside = path.with_suffix(".part")
+    with beside.open("w", encoding="utf-8", newline="\n") as file:
         for sentence in sentences:
             file.write(" ".join(sentence) + "\n")
             n_words += len(sentence)
             progress("tokenize", n_words, 0)
     if not n_words:
         raise DataError("the text has no word to learn from; expected some sentences")
-
-
-def _epochs(progress: Callable[[str, int, int], None], n_epochs: int) -> Any:
-    from gensim.models.callbacks import CallbackAny2Vec  # noqa: PLC0415
-
-    class Epochs(CallbackAny2Vec):  # type: ignore[misc]  # gensim has no types
-        def __init__(self) -> None:
-            self.n_done = 0
-
-        def on_epoch_end(self, model: Any) -> None:
-            self.n_done += 1
-            progress("train", self.n_done, n_epochs)
-
-    return Epochs()
+    beside.replace(path)
