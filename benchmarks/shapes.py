@@ -28,6 +28,8 @@ from elmore.pretrain.processes import Processes
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.run import new_bilm
 from elmore.pretrain.shards import Corpus
+from elmore.pretrain.static_start import fill_from_static, vectors_of
+from elmore.static import StaticVectors
 
 NEVER = 10**9
 
@@ -61,6 +63,9 @@ class TimedTrainer(loop.Trainer):
 def measure(corpus: Corpus, recipe: Recipe, seconds: float, folder: Path) -> dict[str, Any]:
     training = replace(recipe.training, evaluate_every=NEVER, checkpoint_every=NEVER)
     bilm = new_bilm(recipe, corpus.vocab, None)
+    if recipe.static.static is not None:
+        static = vectors_of(corpus.vocab, StaticVectors.read(recipe.static.static), recipe.static)
+        fill_from_static(bilm, corpus, static, recipe.static)
     folder.mkdir(parents=True, exist_ok=True)
     trainer = TimedTrainer(bilm, corpus, training, folder, Processes())
     trainer.clock = Clock(seconds)

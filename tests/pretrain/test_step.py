@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from elmore import BiLM
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.model.bilm import BiLMState
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.parameters import Parameters
 from elmore.pretrain.sampling import LogUniformSampler
 from elmore.pretrain.step import TrainingStep, Update, Window, _generator
-from elmore.text import CharEncoder
+from elmore.text import CharEncoder, CharWordEncoder, Vocab
 from tests.oracle.training import Batch, Masks, Sampled, textbook_loss, zero_state
 
 B, T, V = 5, 7, 60
@@ -28,13 +28,22 @@ def network(**lstm: object) -> BiLM:
     projection_dim = int(options.pop("projection_dim", 6))
     activation = options.pop("activation", "relu")
     n_highway = options.pop("n_highway", 1)
+    has_table = options.pop("word_table", False)
     characters = CharCnnConfig(5, ((1, 4), (2, 6), (3, 8)), n_highway, activation)
-    return BiLM(BiLMConfig(characters, LstmConfig(2, 12, projection_dim, **options), V))
+    encoder = CharWordConfig(characters, V) if has_table else characters
+    bilm = BiLM(BiLMConfig(encoder, LstmConfig(2, 12, projection_dim, **options), V))
+    if has_table:
+        torch.nn.init.normal_(bilm.token_encoder.words.weight)
+    return bilm
 
 
-def spelled() -> np.ndarray:
+def spelled(bilm: BiLM) -> np.ndarray:
+    """The token ids of every word; those outside the vocabulary have no row of the word table."""
     words = ["<S>", "</S>", "<UNK>"] + [f"w{'x' * (k % 9)}{k}" for k in range(V + N_OUTSIDE - 3)]
-    return CharEncoder(50).encode(words).astype(np.int16)
+    encoder = CharEncoder(50)
+    if bilm.config.n_table_words is None:
+        return encoder.encode(words).astype(np.int16)
+    return CharWordEncoder(encoder, Vocab(words[:V])).encode(words)
 
 
 def windows(seed: int) -> tuple[Window, Window]:
@@ -51,7 +60,7 @@ def textbook(
     bilm: BiLM, pairs: list[tuple[Window, Window]], step: TrainingStep, state: BiLMState
 ) -> tuple[list[float], list[Tensor]]:
     config, number = step.config, NUMBER
-    rows = torch.from_numpy(spelled()).long()
+    rows = torch.from_numpy(spelled(bilm)).long()
     samples = None
     if step.sampler is not None:
         drawn = LogUniformSampler(V, config.n_samples).draw(_generator(config.seed, number))
@@ -64,7 +73,11 @@ def textbook(
             targets = torch.from_numpy(window.targets.T.copy())
             inputs = torch.from_numpy(window.inputs.T.copy())
             starts = torch.from_numpy(window.starts.T.copy()) if config.state == "zero" else None
-            batches.append(Batch(rows[inputs], targets.masked_fill(targets >= V, 2), starts))
+            token_ids = rows[inputs]
+            if step.words is not None:
+                dropped = ~step.words._kept[place]
+                token_ids[..., -1][(inputs < V) & dropped[inputs.clamp(max=V - 1)]] = 0
+            batches.append(Batch(token_ids, targets.masked_fill(targets >= V, 2), starts))
         masks = None
         if config.dropout:
             drawn_masks = []
@@ -88,7 +101,7 @@ def run(
     bilm: BiLM, config: TrainingConfig, n_windows: int = 1
 ) -> tuple[TrainingStep, Update, list[tuple[Window, Window]], BiLMState]:
     step = TrainingStep(
-        bilm, Parameters(bilm, config.frozen), config, lambda ids: spelled()[ids], unknown=2
+        bilm, Parameters(bilm, config.frozen), config, lambda ids: spelled(bilm)[ids], unknown=2
     )
     pairs = [windows(seed) for seed in range(n_windows)]
     torch.manual_seed(9)
@@ -101,15 +114,13 @@ def run(
 
 
 def gradients_of(bilm: BiLM, step: TrainingStep, update: Update) -> list[Tensor]:
-    assert bilm.softmax is not None
     found = []
-    for parameter in bilm.parameters():
+    for name, parameter in bilm.named_parameters():
         gradient = step.gradients.of(parameter)
-        if parameter is bilm.softmax.weight or parameter is bilm.softmax.bias:
-            part = update.rows.weight if parameter.dim() == 2 else update.rows.bias
+        if name in update.rows:
+            rows = update.rows[name].rows
             gradient = torch.zeros_like(parameter)
-            rows = update.candidates.rows
-            gradient[slice(None) if rows is None else rows] = part
+            gradient[slice(None) if rows is None else rows] = update.rows[name].values
         assert gradient is not None
         found.append(gradient)
     return found
@@ -126,6 +137,11 @@ CASES = {
     "no projection": ({"projection_dim": 12}, {"softmax": "full"}),
     "tanh, two highways": ({"activation": "tanh", "n_highway": 2}, {"softmax": "full"}),
     "no highway": ({"n_highway": 0}, {"softmax": "full"}),
+    "word table": (
+        {"word_table": True},
+        {"softmax": "sampled", "n_samples": 20, "word_dropout": 0.0},
+    ),
+    "word table, word dropout": ({"word_table": True}, {"softmax": "full", "word_dropout": 0.4}),
 }
 
 
@@ -154,8 +170,9 @@ def test_clips_bite() -> None:
             assert 0.02 < (layer.h[1:].abs() >= 0.02).float().mean() < 0.98
 
 
-def test_accumulated_windows_are_one_update() -> None:
-    bilm = network()
+@pytest.mark.parametrize("word_table", [False, True])
+def test_accumulated_windows_are_one_update(word_table: bool) -> None:
+    bilm = network(word_table=word_table)
     config = TrainingConfig(
         batch_size=B, unroll_steps=T, dropout=0.2, softmax="sampled", n_samples=20, accumulate=3
     )

@@ -1,7 +1,7 @@
 """All that decides a training run, checked as soon as it is written down.
 
-A recipe has four tables: [corpus], [token_encoder], [lstm] and [training]. The middle two are the
-model's own configuration.
+A recipe has five tables: [corpus], [token_encoder], [lstm], [static] and [training]. The second and
+the third are the model's own configuration.
 """
 
 import math
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from elmore.errors import ConfigError
-from elmore.model import CharCnnConfig, LstmConfig, Precision
+from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig, Precision
 from elmore.text import Normalization
 from elmore.text.reading import Reading
 
@@ -17,7 +17,9 @@ Optimizer = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]
 StartOfSentence = Literal["carried", "zero"]
 SoftmaxKind = Literal["auto", "full", "sampled"]
-Part = Literal["token_encoder", "lstm", "softmax"]
+StaticPlace = Literal["word_table", "softmax"]
+Lookup = Literal["any-case", "exact"]
+Part = Literal["token_encoder", "word_table", "lstm", "softmax"]
 
 N_MARKS = 3  # <S>, </S> and <UNK>: the first rows of every vocabulary
 
@@ -67,6 +69,52 @@ class CorpusConfig:
 
 
 @dataclass(frozen=True)
+class StaticConfig:
+    """Static word vectors that the network starts from."""
+
+    static: str | None = None
+    """A file or folder of static vectors (GloVe, word2vec, fastText, elmore skipgram), or skipgram,
+    which first trains them on the same text; none: words start from their characters alone."""
+    static_fills: tuple[StaticPlace, ...] = ("word_table", "softmax")
+    """What they fill: word_table (a table whose rows are added to the char CNN's vectors), softmax
+    (its rows, and its bias by word counts)."""
+    static_scale: float = 0.35
+    """The standard deviation of the word table at the start."""
+    static_lookup: Lookup = "any-case"
+    """any-case: a word without a vector has that of its lower-case, capitalized or upper-case form;
+    exact: it has none."""
+    skipgram_dim: int = 128
+    """With --static skipgram: dimensions of the vectors."""
+    skipgram_window: int = 5
+    """With --static skipgram: the farthest word on either side that a word predicts."""
+    skipgram_epochs: int = 3
+    """With --static skipgram: how often the text is read."""
+
+    def __post_init__(self) -> None:
+        if self.static is not None:
+            _names(static=self.static)
+        if not isinstance(self.static_fills, tuple) or not self.static_fills:
+            raise ConfigError(
+                f"static_fills is {self.static_fills!r}; expected a list of word_table, softmax"
+            )
+        for place in self.static_fills:
+            _one_of(StaticPlace, static_fills=place)
+        _numbers(static_scale=self.static_scale)
+        if not 0 < self.static_scale < math.inf:
+            raise ConfigError(f"static_scale is {self.static_scale}; expected a number above 0")
+        _one_of(Lookup, static_lookup=self.static_lookup)
+        _at_least(
+            1, skipgram_dim=self.skipgram_dim, skipgram_window=self.skipgram_window,
+            skipgram_epochs=self.skipgram_epochs,
+        )  # fmt: skip
+
+    @property
+    def has_table(self) -> bool:
+        """Whether the network gets a word table."""
+        return self.static is not None and "word_table" in self.static_fills
+
+
+@dataclass(frozen=True)
 class TrainingConfig:
     """How the network learns."""
 
@@ -88,6 +136,11 @@ class TrainingConfig:
     """Words that a sampled softmax draws for each batch, all different."""
     dropout: float = 0.1
     """The share of numbers that is left out of what each layer reads and of what the last gives."""
+    word_dropout: float = 0.1
+    """The share of words whose row of the word table is left out of a batch, so that their
+    characters must do; it has no effect on a model without a table."""
+    word_table_rate: float = 1.0
+    """The learning rate of the word table, as a multiple of learning_rate."""
     optimizer: Optimizer = "adagrad"
     """adagrad as published, or adamw."""
     learning_rate: float = 0.2
@@ -103,7 +156,7 @@ class TrainingConfig:
     precision: Precision = "float32"
     """What products are made in: float32 or bfloat16."""
     frozen: tuple[Part, ...] = ()
-    """Parts that do not learn: token_encoder, lstm, softmax."""
+    """Parts that do not learn: token_encoder (its characters), word_table, lstm, softmax."""
     seed: int = 1
     """Decides every random choice."""
     evaluate_every: int = 500
@@ -134,17 +187,21 @@ class TrainingConfig:
             raise ConfigError(f"frozen is {self.frozen!r}; expected a list of parts")
         for part in self.frozen:
             _one_of(Part, frozen=part)
-        if set(self.frozen) == set(get_args(Part)):
+        if set(self.frozen) >= set(get_args(Part)) - {"word_table"}:
             raise ConfigError("frozen names every part, so nothing would learn; leave one out")
         _numbers(
             n_epochs=self.n_epochs, learning_rate=self.learning_rate, clip_norm=self.clip_norm,
-            dropout=self.dropout, weight_decay=self.weight_decay,
+            dropout=self.dropout, weight_decay=self.weight_decay, word_dropout=self.word_dropout,
+            word_table_rate=self.word_table_rate,
         )  # fmt: skip
-        for name in ("n_epochs", "learning_rate", "clip_norm"):
+        for name in ("n_epochs", "learning_rate", "clip_norm", "word_table_rate"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"dropout is {self.dropout}; expected a share from 0 to below 1")
+        for name in ("dropout", "word_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(
+                    f"{name} is {getattr(self, name)}; expected a share from 0 to below 1"
+                )
         if not 0 <= self.weight_decay < math.inf:
             raise ConfigError(f"weight_decay is {self.weight_decay}; expected 0 or more")
 
@@ -156,7 +213,15 @@ class Recipe:
     corpus: CorpusConfig
     token_encoder: CharCnnConfig
     lstm: LstmConfig
+    static: StaticConfig
     training: TrainingConfig
+
+    def bilm_config(self, n_words: int) -> BiLMConfig:
+        """Return the shape of the network for a vocabulary of so many words."""
+        encoder: CharCnnConfig | CharWordConfig = self.token_encoder
+        if self.static.has_table:
+            encoder = CharWordConfig(self.token_encoder, n_words)
+        return BiLMConfig(encoder, self.lstm, n_words)
 
 
 def _at_least(smallest: int, **values: int) -> None:

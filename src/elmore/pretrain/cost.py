@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from elmore.model import BiLM, BiLMConfig
+from elmore.model import BiLM
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.optimizers import Optimizer
-from elmore.pretrain.parameters import Parameters
+from elmore.pretrain.parameters import Parameters, row_weights
 from elmore.pretrain.step import TrainingStep
 
 _PROGRAM = 300 * 2**20  # Python, torch and the libraries, as measured
@@ -89,14 +89,12 @@ class Kept:
         """Build what training builds, without its memory."""
         training, lstm = recipe.training, recipe.lstm
         with torch.device("meta"):
-            bilm = BiLM(BiLMConfig(recipe.token_encoder, lstm, n_rows))
+            bilm = BiLM(recipe.bilm_config(n_rows))
         assert bilm.softmax is not None
         n_parameters = sum(p.numel() for p in bilm.parameters())
         parameters = Parameters(bilm, training.frozen)
         step = TrainingStep(bilm, parameters, training, lambda ids: ids.astype("int16"), unknown=0)
-        learning = {"weights": parameters.values}
-        if "softmax" not in training.frozen:
-            learning |= {"softmax.weight": bilm.softmax.weight, "softmax.bias": bilm.softmax.bias}
+        learning = {"weights": parameters.values, **row_weights(bilm, training.frozen)}
         remembered = [tensor for _, tensor in Optimizer(learning, training).state()]
         layers = [layer for stack in step.stacks for layer in stack.layers]
         return cls(

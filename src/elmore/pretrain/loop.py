@@ -23,12 +23,13 @@ from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.metrics import Metrics
 from elmore.pretrain.optimizers import Optimizer, learning_rate
-from elmore.pretrain.parameters import Parameters
+from elmore.pretrain.parameters import Parameters, row_weights
 from elmore.pretrain.perplexity import Score, corpus_scorer, score_split
 from elmore.pretrain.processes import Processes
 from elmore.pretrain.shards import Corpus
-from elmore.pretrain.step import TrainingStep, Update
+from elmore.pretrain.step import WORD_TABLE, TrainingStep, Update
 from elmore.pretrain.stopping import stop_signal
+from elmore.pretrain.word_table_grad import RowGradient
 
 LAST, BEST = "last.safetensors", "best.safetensors"
 
@@ -82,10 +83,7 @@ class Trainer:
             bilm, self.parameters, config, corpus.speller(bilm.config), unknown=corpus.unknown,
             streams=streams, gather=processes.gather,
         )  # fmt: skip
-        self.weights = {"weights": self.parameters.values}
-        if "softmax" not in config.frozen:
-            self.weights["softmax.weight"] = bilm.softmax.weight.detach()
-            self.weights["softmax.bias"] = bilm.softmax.bias.detach()
+        self.weights = {"weights": self.parameters.values, **row_weights(bilm, config.frozen)}
         self.optimizer = Optimizer(self.weights, config)
         n_streams = streams.stop - streams.start
         self.state = BiLMState(
@@ -183,28 +181,26 @@ class Trainer:
         said = self._tensor([*found.losses, float(stop)])
         self.processes.sum(said)
         self.processes.sum(self.step.gradients.values)
-        self.processes.sum(found.rows.weight)
-        self.processes.sum(found.rows.bias)
+        for gradient in found.rows.values():
+            self.processes.sum(gradient.values)
         forward, backward = (said[:2] / self.processes.size).tolist()
         return (forward, backward), bool(said[2] > 0)
 
     def _norm(self, found: Update) -> float:
-        parts = [self.step.gradients.values]
-        if "softmax" not in self.config.frozen:
-            parts += [found.rows.weight, found.rows.bias]
-        return float(torch.stack([part.norm() for part in parts]).norm())
+        gradients = self._gradients(found)
+        return float(torch.stack([gradients[name].values.norm() for name in self.weights]).norm())
 
     def _apply(self, found: Update, norm: float, rate: float) -> None:
-        gradients = {
-            "weights": (self.step.gradients.values, None),
-            "softmax.weight": (found.rows.weight, found.candidates.rows),
-            "softmax.bias": (found.rows.bias, found.candidates.rows),
-        }
+        gradients = self._gradients(found)
         for name in self.weights:
-            gradient, rows = gradients[name]
+            gradient, rows = gradients[name].values, gradients[name].rows
             if norm > self.config.clip_norm:
                 gradient.mul_(self.config.clip_norm / norm)
-            self.optimizer.update(name, gradient, rows, number=self.update, rate=rate)
+            of_name = rate * self.config.word_table_rate if name == WORD_TABLE else rate
+            self.optimizer.update(name, gradient, rows, number=self.update, rate=of_name)
+
+    def _gradients(self, found: Update) -> Mapping[str, RowGradient]:
+        return {"weights": RowGradient(None, self.step.gradients.values), **found.rows}
 
     def _evaluate(self, metrics: Metrics | None) -> None:
         """Measure the held-out text, in the first process; all learn the result."""

@@ -22,7 +22,14 @@ from elmore.formats import Pretrained
 from elmore.model import BiLM, FastEngine, Sentences
 from elmore.model.batching import token_budget_batches
 from elmore.pretrain.shards import Corpus, Split
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder, Vocab
+from elmore.text import (
+    BEGIN_SENTENCE,
+    END_SENTENCE,
+    UNKNOWN,
+    CharEncoder,
+    CharWordEncoder,
+    Vocab,
+)
 
 Ids = npt.NDArray[np.int64]
 
@@ -201,14 +208,14 @@ def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
     yield from scorer.score(_sentences(corpus.held_out, corpus.held_out.n_words))
 
 
-def _words_and_spelling(model: Pretrained) -> tuple[Vocab, CharEncoder]:
+def _words_and_spelling(model: Pretrained) -> tuple[Vocab, CharEncoder | CharWordEncoder]:
     """Return the words of the softmax and what spells words, which a model must have."""
     if model.bilm.softmax is None:
         raise _no_softmax()
     if model.vocab is None:
         raise FormatError("the model has no vocabulary, so it cannot tell which row is which word")
     encoder = model.encoder
-    if not isinstance(encoder, CharEncoder):
+    if isinstance(encoder, Vocab):
         raise DataError("perplexity needs a model that spells words in characters")
     return model.vocab, encoder
 

@@ -66,7 +66,7 @@ def prepare(
                 "training": numbering.write(work / "training", "train"),
                 "held_out": numbering.write(work / "held_out", "held-out"),
             }
-        files = {path.name: _fingerprint(path) for path in sorted(beside.iterdir())}
+        files = {path.name: fingerprint(path) for path in sorted(beside.iterdir())}
         counts = _describe_words(tokenized, vocab)
         write_json(
             beside / MANIFEST, {"format": FORMAT, **origin, **counts, **splits, "files": files}
@@ -129,10 +129,11 @@ def vocabulary_of(words: CommonWords, config: CorpusConfig) -> Vocab:
 def _describe(path: Path) -> dict[str, Any]:
     # Standard input and pipes can be read once only: they are known by their names.
     is_file = path != STANDARD_INPUT and path.is_file()
-    return {"name": path.name, **(_fingerprint(path) if is_file else {})}
+    return {"name": path.name, **(fingerprint(path) if is_file else {})}
 
 
-def _fingerprint(path: Path) -> dict[str, Any]:
+def fingerprint(path: Path) -> dict[str, Any]:
+    """Return the size and the hash of a file."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return {"size": file.tell(), "sha256": digest}
@@ -160,7 +161,7 @@ def _check_made(corpus: Corpus, origin: Mapping[str, Any]) -> None:
             f"({', '.join(others)} differ); remove it or choose another folder"
         )
     for name, expected in corpus.manifest["files"].items():
-        if _fingerprint(corpus.folder / name) != expected:
+        if fingerprint(corpus.folder / name) != expected:
             raise FormatError(
                 f"{corpus.folder / name} is not as it was written; "
                 f"remove {corpus.folder} and prepare the text again"

@@ -1,7 +1,7 @@
 """A recipe's name or TOML file in, a whole configuration out.
 
-The tables are [corpus], [token_encoder], [lstm] and [training]; a field that is left out has its
-default, one that does not exist is an error. A limit that is switched off is written "none".
+The tables are [corpus], [token_encoder], [lstm], [static] and [training]; a field that is left out
+has its default, one that does not exist is an error. A limit that is switched off is "none".
 """
 
 import dataclasses
@@ -14,12 +14,13 @@ from typing import Any
 from elmore.errors import ConfigError, FormatError
 from elmore.formats.native import as_tuples
 from elmore.model import CharCnnConfig, LstmConfig
-from elmore.pretrain.config import CorpusConfig, Recipe, TrainingConfig
+from elmore.pretrain.config import CorpusConfig, Recipe, StaticConfig, TrainingConfig
 
 TABLES: dict[str, type] = {
     "corpus": CorpusConfig,
     "token_encoder": CharCnnConfig,
     "lstm": LstmConfig,
+    "static": StaticConfig,
     "training": TrainingConfig,
 }
 
@@ -59,8 +60,11 @@ def recipe_from(content: Mapping[str, Any], where: str) -> Recipe:
 
 
 def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
-    """Return the tables of a recipe, as they are written."""
-    return dataclasses.asdict(recipe)
+    """Return the tables of a recipe, as they are written; a file is known by its name alone."""
+    tables = dataclasses.asdict(recipe)
+    if recipe.static.static is not None:
+        tables["static"]["static"] = Path(recipe.static.static).name
+    return tables
 
 
 def _part(table: str, content: Any, where: str) -> Any:

@@ -17,21 +17,31 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import read_json, write_json
 from elmore.formats import Pretrained, write_native
 from elmore.formats.checkpoint import read_checkpoint
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
-from elmore.model.softmax import Softmax
+from elmore.model import BiLM, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.loop import BEST, LAST, Report, Trainer
 from elmore.pretrain.metrics import draw_curve
+from elmore.pretrain.parameters import row_weights
 from elmore.pretrain.perplexity import Score
 from elmore.pretrain.prepare import Progress, prepare
 from elmore.pretrain.processes import Processes
-from elmore.pretrain.recipes import read_recipe, recipe_to
+from elmore.pretrain.recipes import TABLES, read_recipe, recipe_to
 from elmore.pretrain.shards import Corpus
+from elmore.pretrain.static_start import (
+    SKIPGRAM,
+    STATIC,
+    describe_static,
+    fill_from_static,
+    fill_new_words,
+    prepare_static,
+)
+from elmore.static import StaticVectors
 from elmore.text import Vocab
 
 CORPUS, MODEL, RUN, LOCK = "corpus", "model", "run.json", ".lock"
@@ -74,6 +84,11 @@ def pretrain(
     """Train a biLM on the text in `paths`, or go on with the run in `folder`."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"{folder} is a file; --out names a folder")
+    if recipe.static.static is not None and start is not None and not start.new_vocabulary:
+        raise ConfigError(
+            "with --from, --static gives vectors to words that are new to the model; "
+            "add --new-vocabulary"
+        )
     processes = Processes()
     try:
         with _alone(folder) if processes.is_first else nullcontext():
@@ -84,6 +99,8 @@ def pretrain(
             processes.wait()
             corpus = Corpus.open(folder / CORPUS)
             bilm = new_bilm(recipe, corpus.vocab, start)
+            if recipe.static.static is not None:
+                _fill(bilm, corpus, recipe, start, StaticVectors.read(folder / STATIC))
             trainer = Trainer(bilm, corpus, recipe.training, folder, processes)
             trainer.train(tell)
             run = _finish(trainer, recipe)
@@ -128,13 +145,16 @@ def prepare_run(
     progress: Progress,
 ) -> Corpus:
     """Make or find the corpus of a run, and see that the run is the one that was begun."""
-    begun = folder / RUN
+    path = folder / RUN
+    begun = read_json(path) if path.exists() else {}
     content = {
         "recipe": recipe_to(recipe),
         "start": start and start.model.fingerprint(),
+        "static": _describe_static(recipe, begun),
     }
-    if begun.exists() and (folder / LAST).exists():  # until then nothing depends on it
-        _check_same(read_json(begun), content, folder)
+    if begun and (folder / LAST).exists():  # until then nothing depends on it
+        _check_same(begun, content, folder)
+    _clear_static(folder, begun, content)
     for left in folder.glob(f"{CORPUS}.*.part"):  # by a run that was killed
         shutil.rmtree(left)
     vocab = start.model.vocab if start and not start.new_vocabulary else None
@@ -147,37 +167,57 @@ def prepare_run(
         )  # fmt: skip
     beside = folder / f"{RUN}.part"
     write_json(beside, content)
-    beside.replace(begun)
+    beside.replace(path)
+    prepare_static(corpus, folder, recipe.static, seed=recipe.training.seed, progress=progress)
     return corpus
+
+
+def _describe_static(recipe: Recipe, begun: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Describe the static vectors, by what was written down if the file is gone since."""
+    name, before = recipe.static.static, begun.get("static")
+    if name and before and before["name"] == Path(name).name and not Path(name).exists():
+        return dict(before)
+    return describe_static(recipe.static)
+
+
+def _fill(
+    bilm: BiLM, corpus: Corpus, recipe: Recipe, start: Start | None, static: StaticVectors
+) -> None:
+    """Give a network the static vectors to start from: all words, or those new to a model."""
+    if start is None:
+        fill_from_static(bilm, corpus, static, recipe.static)
+    elif start.model.vocab is not None:
+        fill_new_words(bilm, corpus.vocab, start.model.vocab, static)
 
 
 def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
     """Draw a network by the recipe's seed, or take a trained one with the rows that it needs."""
     torch.manual_seed(recipe.training.seed)
     if start is None:
-        return BiLM(BiLMConfig(recipe.token_encoder, recipe.lstm, len(vocab)))
+        return BiLM(recipe.bilm_config(len(vocab)))
     trained = start.model.bilm
-    assert isinstance(trained.config.token_encoder, CharCnnConfig)
-    bilm = BiLM(dataclasses.replace(trained.config, n_softmax_words=len(vocab)))
-    weights = {
-        name: tensor
-        for name, tensor in trained.state_dict().items()
-        if not name.startswith("softmax.")
-    }
+    encoder = trained.config.token_encoder
+    if isinstance(encoder, CharWordConfig):
+        encoder = dataclasses.replace(encoder, n_words=len(vocab))
+    bilm = BiLM(
+        dataclasses.replace(trained.config, token_encoder=encoder, n_softmax_words=len(vocab))
+    )
+    weights = trained.state_dict()
+    by_word = {name: weights.pop(name) for name in row_weights(trained)}
     bilm.load_state_dict(weights, strict=False)
-    if trained.softmax is not None and start.model.vocab is not None:
-        _take_rows(bilm.softmax, vocab, trained.softmax, start.model.vocab)
+    if start.model.vocab is not None:
+        _take_rows(row_weights(bilm), vocab, by_word, start.model.vocab)
     return bilm
 
 
-def _take_rows(softmax: Softmax | None, vocab: Vocab, old: Softmax, old_vocab: Vocab) -> None:
+def _take_rows(
+    weights: Mapping[str, Tensor], vocab: Vocab, old: Mapping[str, Tensor], old_vocab: Vocab
+) -> None:
     """Copy the rows of the words that both vocabularies have."""
-    assert softmax is not None
     shared = [word for word in vocab if word in old_vocab]
     rows, old_rows = (torch.from_numpy(v.encode(shared)) for v in (vocab, old_vocab))
-    with torch.no_grad():
-        softmax.weight[rows] = old.weight[old_rows]
-        softmax.bias[rows] = old.bias[old_rows]
+    for name, weight in old.items():
+        weights[name][rows] = weight[old_rows]
 
 
 def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Recipe:
@@ -191,18 +231,18 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
             f"{', '.join(sorted(given))} cannot change: the network has the shape of the model "
             "that it goes on from"
         )
-    assert isinstance(shape.token_encoder, CharCnnConfig)  # held by check_start
+    assert shape.char_cnn is not None  # held by check_start
     reading = {
         "tokenizer": start.model.tokenizer,
         "normalization": start.model.normalization or "none",
     }
     recipe = read_recipe(name, {**reading, **changes})
-    return dataclasses.replace(recipe, token_encoder=shape.token_encoder, lstm=shape.lstm)
+    return dataclasses.replace(recipe, token_encoder=shape.char_cnn, lstm=shape.lstm)
 
 
 def check_start(start: Start, name: str) -> None:
     """Refuse a model that training cannot go on from."""
-    if not isinstance(start.model.bilm.config.token_encoder, CharCnnConfig):
+    if start.model.bilm.config.char_cnn is None:
         raise FormatError(f"{name} looks words up in a table; training needs a character model")
     if start.model.bilm.softmax is None and not start.new_vocabulary:
         raise FormatError(
@@ -216,15 +256,49 @@ def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> 
         raise ConfigError(
             f"{folder} was begun from another model; choose another --out, or remove it"
         )
-    recipe = begun.get("recipe")
-    for table, fields in json.loads(json.dumps(wanted["recipe"])).items():
+    if begun.get("static") != wanted["static"]:
+        raise ConfigError(
+            f"{folder} was begun with other static vectors; choose another --out, or give the same"
+        )
+    for table, fields in _as_json(wanted["recipe"]).items():
+        # A run of an earlier version has no word of a field that it did not know.
+        recipe = _defaults(table) | begun.get("recipe", {}).get(table, {})
         for name, value in fields.items():
-            before = recipe.get(table, {}).get(name) if isinstance(recipe, dict) else None
+            before = recipe.get(name)
             if before != value and name not in _MAY_CHANGE:
                 raise ConfigError(
                     f"{folder} was begun with {name} = {before}, now it is {value}; choose "
                     "another --out, or the same settings to go on"
                 )
+
+
+def _clear_static(folder: Path, begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Remove static vectors that were made with other settings; refuse what no run has made."""
+    recipes = [_as_json(content.get("recipe", {}).get("static")) for content in (begun, wanted)]
+    is_same = begun.get("static") == wanted["static"] and recipes[0] == recipes[1]
+    for path in (folder / STATIC, folder / SKIPGRAM):
+        if path.exists() and not begun and wanted["static"]:
+            raise ConfigError(
+                f"{path} is not of a training run, and the run would write there; "
+                "choose another --out"
+            )
+        if begun and not is_same:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _defaults(table: str) -> dict[str, Any]:
+    """Return the fields of a recipe's table that have a default, as JSON has them."""
+    fields = dataclasses.fields(TABLES[table])
+    return {
+        field.name: _as_json(field.default)
+        for field in fields
+        if field.default is not dataclasses.MISSING
+    }
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON brings it back: a tuple is a list."""
+    return json.loads(json.dumps(value))
 
 
 def _finish(trainer: Trainer, recipe: Recipe) -> Run:
@@ -242,6 +316,8 @@ def _finish(trainer: Trainer, recipe: Recipe) -> Run:
         "training_words": trainer.corpus.training.n_words,
         "texts": [text["name"] for text in trainer.corpus.manifest["texts"]],
     }
+    if (static := read_json(trainer.folder / RUN).get("static")) is not None:
+        training["static"] = static
     if score is not None:
         training["held_out"] = {
             "softmax": "full",

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from elmore.errors import FormatError
 from elmore.folders import read_format
-from elmore.model import BiLMConfig, CharCnnConfig
+from elmore.model import BiLMConfig
 from elmore.text import UNKNOWN, CharEncoder, Vocab
 
 MANIFEST, VOCAB = "manifest.json", "vocab.txt"
@@ -28,7 +28,7 @@ FORMAT = "elmore-corpus-1"
 _ENDS, _IDS = np.dtype("<i8"), np.dtype("<i4")
 _WORDS_AT_ONCE = 2**14
 
-Speller = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.int16]]
+Speller = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.integer]]
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,18 @@ class Corpus:
             ) from None
 
     def speller(self, config: BiLMConfig) -> Speller:
-        """Return what spells ids as a network of this shape reads them."""
-        encoder = config.token_encoder
-        assert isinstance(encoder, CharCnnConfig)
-        return partial(self.spell, encoder=CharEncoder(encoder.max_characters, encoder.spelling))
+        """Return what turns word ids into the token ids that a network of this shape reads."""
+        assert config.char_cnn is not None
+        encoder = CharEncoder(config.char_cnn.max_characters, config.char_cnn.spelling)
+        if config.n_table_words is None:
+            return partial(self.spell, encoder=encoder)
+        return partial(self._spell_and_number, encoder=encoder, n_table_words=config.n_table_words)
+
+    def _spell_and_number(
+        self, ids: npt.NDArray[np.int64], encoder: CharEncoder, n_table_words: int
+    ) -> npt.NDArray[np.int64]:
+        numbers = np.where(ids < n_table_words, ids + 1, 0)
+        return np.column_stack([self.spell(ids, encoder), numbers])
 
     def spell(self, ids: npt.NDArray[np.int64], encoder: CharEncoder) -> npt.NDArray[np.int16]:
         """Return the rows that `encoder` gives these words, (ids, max_characters)."""

@@ -1,15 +1,16 @@
 """Windows of text in, losses and gradients out: all that one update computes.
 
-The distinct words of both directions are spelled once. Then each direction, in a thread of its own,
-reads its window, predicts the words that follow and goes back through time; at the end the words'
-gradients go back through the spelling.
+The distinct words of both directions are encoded once: by their characters and, where there is a
+word table, by their rows of it. Then each direction, in a thread of its own, reads its window,
+predicts the words that follow and goes back through time; at the end the words' gradients go back
+through the encoder.
 
 Every random number is a function of the seed and the update's number, so a run that is resumed
 draws what it would have drawn. Shapes: T steps, B streams, N = T B tokens, W distinct words, p
 projection_dim.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,14 +23,22 @@ from elmore.model.char_cnn import CharCnn
 from elmore.model.lstm import LstmState
 from elmore.model.products import products
 from elmore.model.threads import TwoThreads
+from elmore.model.word_table import CharWordTable
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.parameters import Gradients, Parameters
-from elmore.pretrain.prediction import Candidates, Prediction, RowGradients
+from elmore.pretrain.prediction import Candidates, Prediction
 from elmore.pretrain.recurrence import TrainedStack
 from elmore.pretrain.sampling import LogUniformSampler
 from elmore.pretrain.spelling import TrainedSpelling
+from elmore.pretrain.word_table_grad import RowGradient, TrainedWordTable
 
 Ids = npt.NDArray[np.int64]
+
+# The weights of which an update touches only some rows, by their names in the network.
+SOFTMAX_WEIGHT, SOFTMAX_BIAS = "softmax.weight", "softmax.bias"
+WORD_TABLE = "token_encoder.words.weight"
+
+_WORD_DROPOUT = 2  # what its random numbers are for; 0 and 1 are the directions' dropout
 
 
 @dataclass(frozen=True)
@@ -50,23 +59,21 @@ class Update:
 
     losses: tuple[float, float]
     """The mean negative log-likelihood of a token, forward and backward."""
-    candidates: Candidates
-    """The rows of the softmax that have a gradient."""
-    rows: RowGradients
-    """Their gradients."""
+    rows: Mapping[str, RowGradient]
+    """The gradients of the weights of which only some rows are touched."""
     state: BiLMState
     """What the directions remember after the last window."""
 
 
 class TrainingStep:
-    """Computes the gradients of a biLM; `spell` gives words their characters."""
+    """Computes the gradients of a biLM; `spell` gives words their token ids."""
 
     def __init__(
         self,
         bilm: BiLM,
         parameters: Parameters,
         config: TrainingConfig,
-        spell: Callable[[Ids], npt.NDArray[np.int16]],
+        spell: Callable[[Ids], npt.NDArray[np.integer]],
         *,
         unknown: int,
         streams: slice | None = None,
@@ -74,7 +81,6 @@ class TrainingStep:
     ) -> None:
         """Take the row of `<UNK>`, this process's streams, and how it learns all targets."""
         assert bilm.softmax is not None
-        assert isinstance(bilm.token_encoder, CharCnn)
         self.softmax, self.config, self.spell, self.gather = bilm.softmax, config, spell, gather
         self.unknown = unknown
         self.device = bilm.softmax.bias.device
@@ -84,7 +90,13 @@ class TrainingStep:
         self.gradients = Gradients(parameters)
         self.products = products(config.precision, self.device)
         self.threads = TwoThreads(use=self.device.type == "cpu")
-        self.spelling = TrainedSpelling(bilm.token_encoder, self.products, self.threads)
+        encoder = bilm.token_encoder
+        self.words = None
+        if isinstance(encoder, CharWordTable):
+            self.words = TrainedWordTable(encoder, config.word_dropout)
+        char_cnn = encoder.char_cnn if isinstance(encoder, CharWordTable) else encoder
+        assert isinstance(char_cnn, CharCnn)
+        self.spelling = TrainedSpelling(char_cnn, self.products, self.threads)
         # One thread each: the two directions' gradients are of different weights.
         self.stacks = [
             TrainedStack(
@@ -108,16 +120,27 @@ class TrainingStep:
         targets = [[self._rows(window.targets).flatten() for window in pair] for pair in windows]
         candidates = self._candidates(torch.cat([t for pair in targets for t in pair]), number)
         predictions = [Prediction(candidates, self.products) for _ in range(2)]
+        if self.words is not None:
+            self.words.begin_update(
+                [self._inputs(pair) for pair in windows],
+                lambda place: _generator(self.config.seed, number, place, _WORD_DROPOUT),
+            )
         losses = torch.zeros(2, dtype=torch.float64)
         for place, pair in enumerate(windows):
             state, found = self._window(pair, targets[place], predictions, state, (number, place))
             losses += found
-        rows = predictions[0].gradients
-        rows.weight += predictions[1].gradients.weight
-        rows.bias += predictions[1].gradients.bias
+        softmax = predictions[0].gradients
+        softmax.weight += predictions[1].gradients.weight
+        softmax.bias += predictions[1].gradients.bias
+        rows = {
+            SOFTMAX_WEIGHT: RowGradient(candidates.rows, softmax.weight),
+            SOFTMAX_BIAS: RowGradient(candidates.rows, softmax.bias),
+        }
+        if self.words is not None:
+            rows[WORD_TABLE] = self.words.gradient
         n_tokens = sum(window.targets.size for window, _ in windows)
         forward, backward = (losses / n_tokens).tolist()
-        return Update((forward, backward), candidates, rows, state)
+        return Update((forward, backward), rows, state)
 
     def _window(
         self,
@@ -131,9 +154,13 @@ class TrainingStep:
         words, tokens = np.unique(
             np.concatenate([window.inputs.ravel() for window in pair]), return_inverse=True
         )
-        char_ids = torch.from_numpy(self.spell(words)).to(self.device, torch.int64)
+        token_ids = torch.from_numpy(self.spell(words)).to(self.device, torch.int64)
         places = torch.from_numpy(tokens).to(self.device).view(2, -1)
-        vectors = self.spelling.forward(char_ids)
+        if self.words is None:
+            vectors = self.spelling.forward(token_ids)
+        else:
+            vectors = self.spelling.forward(token_ids[:, :-1])
+            self.words.add_rows(vectors, token_ids[:, -1], number[1])
         dvectors = vectors.new_zeros(2, *vectors.shape)
         # The gradient of the mean over a stream's tokens, times the steps: as published.
         scale = 0.5 / (self.config.batch_size * self.config.accumulate)
@@ -154,8 +181,11 @@ class TrainingStep:
             dvectors[direction].index_add_(0, tokens, stack.backward(dstates, self.gradients))
 
         self.threads.both(read)
+        dwords = dvectors.sum(dim=0)
         if "token_encoder" not in self.config.frozen:
-            self.spelling.backward(dvectors.sum(dim=0), self.gradients)
+            self.spelling.backward(dwords, self.gradients)
+        if self.words is not None:
+            self.words.backward(dwords)
         return BiLMState(*after), losses
 
     def _candidates(self, targets: Tensor, number: int) -> Candidates:
@@ -163,6 +193,11 @@ class TrainingStep:
             return Candidates.all_words(self.softmax)
         samples = self.sampler.draw(_generator(self.config.seed, number))
         return Candidates.of(self.softmax, samples, self.gather(targets))
+
+    def _inputs(self, pair: tuple[Window, Window]) -> Tensor:
+        """Return the words that all processes read in a window."""
+        inputs = np.concatenate([window.inputs.ravel() for window in pair])
+        return self.gather(torch.from_numpy(inputs).to(self.device))
 
     def _rows(self, words: Ids) -> Tensor:
         rows = torch.from_numpy(words).to(self.device)

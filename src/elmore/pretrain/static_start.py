@@ -1,0 +1,167 @@
+"""Static word vectors in, a biLM that starts from them out.
+
+Words that mean something from the first update on: each word's static vector is its row of the word
+table, which is read, and of the softmax, which is predicted; the softmax's bias is the logarithm of
+how often the word occurs. The vectors are centred, brought to the projection's width (by PCA, or by
+a random rotation where they are narrower) and scaled, so that any vectors will do.
+
+A trained model has a space of its own: there only words that are new to it get rows, by the linear
+map that takes the static vectors of the words it knows to the rows that they have.
+
+Shapes: V words of the vocabulary, N of them with a vector, d dimensions of the vectors, p
+projection_dim.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from elmore.errors import ConfigError, DataError
+from elmore.model import BiLM
+from elmore.model.word_table import CharWordTable
+from elmore.pretrain.config import N_MARKS, StaticConfig
+from elmore.pretrain.parameters import row_weights
+from elmore.pretrain.prepare import Progress, fingerprint
+from elmore.pretrain.shards import Corpus
+from elmore.static import StaticVectors
+from elmore.static.skipgram import SkipGramConfig, train_skipgram
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Vocab
+
+Array = npt.NDArray[np.float64]
+
+SKIPGRAM = "skipgram"  # given in place of a file: vectors of the run's own text
+STATIC = "static"  # the folder of a run that has the vectors of its vocabulary
+
+_RIDGE = 1.0  # of the map into a trained model's space: it shrinks what few words decide
+
+
+def describe_static(config: StaticConfig) -> dict[str, Any] | None:
+    """Return what a run remembers of its static vectors: a name, and hashes of the files."""
+    if config.static is None:
+        return None
+    if config.static == SKIPGRAM:
+        return {"name": SKIPGRAM}
+    path = Path(config.static)
+    if not path.exists():
+        raise ConfigError(
+            f"there is no file or folder {path}; --static takes static vectors, or skipgram"
+        )
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return {"name": path.name, "files": {file.name: fingerprint(file) for file in files}}
+
+
+def prepare_static(
+    corpus: Corpus, folder: Path, config: StaticConfig, *, seed: int, progress: Progress
+) -> None:
+    """Make the vectors of the vocabulary's words in a run's folder, if they are not there yet."""
+    if config.static is None or (folder / STATIC).exists():
+        return
+    work = folder / SKIPGRAM
+    if config.static == SKIPGRAM:
+        work.mkdir(exist_ok=True)
+
+        def tell(stage: str, done: int, of: int) -> None:
+            if stage == "train":
+                progress("skip-gram", corpus.training.n_words if done else 0)
+
+        settings = SkipGramConfig(
+            dim=config.skipgram_dim, window=config.skipgram_window, min_count=1,
+            max_words=len(corpus.vocab), n_epochs=config.skipgram_epochs, seed=seed % 2**32,
+        )  # fmt: skip
+        static = train_skipgram(_sentences(corpus), settings, folder=work, progress=tell)
+    else:
+        static = StaticVectors.read(config.static)
+    vectors_of(corpus.vocab, static, config).save(folder / STATIC)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def vectors_of(vocab: Vocab, static: StaticVectors, config: StaticConfig) -> StaticVectors:
+    """Return the vectors of a vocabulary's words, by the words as the vocabulary has them."""
+    look_up = static.vocab.row if config.static_lookup == "exact" else static.row
+    rows = {word: look_up(word) for word in vocab.words[N_MARKS:]}
+    found = {word: row for word, row in rows.items() if row is not None}
+    if not found:
+        raise DataError(
+            f"none of the {len(rows):,} words of the vocabulary has a vector in "
+            f"{static.source or 'the static vectors'}; check that they are of the same language, "
+            "and --static-lookup"
+        )
+    return StaticVectors(list(found), np.asarray(static.vectors[list(found.values())], np.float32))
+
+
+def fill_from_static(
+    bilm: BiLM, corpus: Corpus, static: StaticVectors, config: StaticConfig
+) -> None:
+    """Give the words of an untrained biLM their static vectors to start from."""
+    p = bilm.config.lstm.projection_dim
+    rows = torch.from_numpy(corpus.vocab.encode(static.vocab.words))
+    vectors = torch.from_numpy(_to_width(static.vectors.astype(np.float64), p)).float()
+    encoder, softmax = bilm.token_encoder, bilm.softmax
+    with torch.no_grad():
+        if "word_table" in config.static_fills and isinstance(encoder, CharWordTable):
+            encoder.words.weight[rows] = config.static_scale * vectors
+        if "softmax" in config.static_fills and softmax is not None:
+            softmax.weight[rows] = p**-0.5 * vectors
+            softmax.bias.copy_(log_unigrams(corpus))
+
+
+def fill_new_words(bilm: BiLM, vocab: Vocab, known: Vocab, static: StaticVectors) -> None:
+    """Give words that a trained biLM does not know rows where its own words' vectors lead."""
+    is_known = torch.tensor([word in known for word in static.vocab])
+    if not is_known.any():
+        return
+    rows = torch.from_numpy(vocab.encode(static.vocab.words))
+    vectors = torch.from_numpy(np.array(static.vectors)).double()
+    x = torch.cat([vectors, torch.ones(len(vectors), 1, dtype=torch.float64)], dim=1)
+    x_known = x[is_known]
+    inverse = torch.linalg.inv(x_known.T @ x_known + _RIDGE * torch.eye(x.shape[1]))
+    for weight in row_weights(bilm).values():
+        if weight.dim() == 2:
+            linear_map = inverse @ x_known.T @ weight[rows[is_known]].double()
+            weight[rows[~is_known]] = (x[~is_known] @ linear_map).float()
+
+
+def log_unigrams(corpus: Corpus) -> Tensor:
+    """Return the log-probability of each word, by how often it is predicted in training, (V,)."""
+    n_words = len(corpus.vocab)
+    counts = np.zeros(n_words + 1, np.int64)
+    for shard in corpus.training.shards:
+        counts += np.bincount(np.minimum(shard.ids, n_words), minlength=n_words + 1)
+        shard.close()
+    counts[corpus.unknown] += counts[n_words]  # every word outside the vocabulary
+    counts = 2 * counts[:n_words]  # a word is predicted from both sides, a mark from one
+    counts[corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE])] += corpus.training.n_sentences
+    smoothed = torch.from_numpy(counts + 1).double()
+    return (smoothed / smoothed.sum()).log().float()
+
+
+def _sentences(corpus: Corpus) -> Iterator[list[str]]:
+    """Return the training sentences, each without the words that are not in the vocabulary."""
+    words = np.array(corpus.vocab.words, dtype=object)
+    for shard in corpus.training.shards:
+        ids, ends = np.array(shard.ids), np.array(shard.ends)
+        shard.close()
+        for sentence in np.split(ids, ends[:-1]):
+            yield words[sentence[(sentence >= N_MARKS) & (sentence < len(words))]].tolist()
+
+
+def _to_width(vectors: Array, p: int) -> Array:
+    """Return vectors (N, d) centred, in p dimensions, with a standard deviation of 1; (N, p)."""
+    n, d = vectors.shape
+    vectors = vectors - vectors.mean(axis=0)
+    if d > p:
+        _, axes = np.linalg.eigh(vectors.T @ vectors / n)  # the largest are last
+        vectors = vectors @ axes[:, -p:]
+    elif d < p:
+        rotation, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((p, d)))
+        vectors = vectors @ rotation.T
+    deviation = float(vectors.std())
+    if not deviation > 0:
+        raise DataError("the static vectors are all the same, so nothing can be started from them")
+    return vectors / deviation

@@ -1,0 +1,69 @@
+"""Rows of the word table added to spelled words, and their gradients back: the table in training.
+
+Only the rows that an update touches have a gradient. Now and then a word's row is left out of a
+window (word dropout), so that the char CNN learns to stand alone, as it must for words outside the
+table. Which rows are left out is a function of the seed, the window's number and the word, so all
+processes agree.
+
+Shapes: W distinct words of a window, V rows of the table, U rows that an update touches, p
+projection_dim.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from elmore.model.word_table import CharWordTable
+
+
+@dataclass(frozen=True)
+class RowGradient:
+    """The gradient of some rows of a weight."""
+
+    rows: Tensor | None
+    """(U,) which rows, all different; None for all rows in order."""
+    values: Tensor
+    """(U, …) the gradient of each."""
+
+
+class TrainedWordTable:
+    """A word table that learns."""
+
+    def __init__(self, table: CharWordTable, word_dropout: float) -> None:
+        self.weight = table.words.weight.detach()
+        self.word_dropout = word_dropout
+
+    def begin_update(
+        self, words: Sequence[Tensor], generator: Callable[[int], torch.Generator]
+    ) -> None:
+        """Take the word ids of each window, of all processes, and what draws for each window."""
+        self._kept = []
+        is_touched = torch.zeros(len(self.weight), dtype=torch.bool, device=self.weight.device)
+        for place, some in enumerate(words):
+            kept = torch.ones_like(is_touched)
+            if self.word_dropout:
+                drawn = torch.rand(len(kept), generator=generator(place))
+                kept = (drawn >= self.word_dropout).to(kept.device)
+            known = some[some < len(kept)]
+            is_touched[known[kept[known]]] = True
+            self._kept.append(kept)
+        (rows,) = is_touched.nonzero(as_tuple=True)
+        self.gradient = RowGradient(rows, self.weight.new_zeros(len(rows), self.weight.shape[1]))
+
+    def add_rows(self, vectors: Tensor, numbers: Tensor, place: int) -> None:
+        """Add the rows of the words of window `place` to their vectors (W, p).
+
+        `numbers` (W,) are one more than the row of each word, 0 for one outside the table.
+        """
+        is_kept = (numbers > 0) & self._kept[place][(numbers - 1).clamp(min=0)]
+        (self._places,) = is_kept.nonzero(as_tuple=True)
+        self._rows = numbers[self._places] - 1
+        vectors.index_add_(0, self._places, self.weight[self._rows])
+
+    def backward(self, dvectors: Tensor) -> None:
+        """Add the gradient of the vectors (W, p) to that of the rows that were added to them."""
+        assert self.gradient.rows is not None
+        places = torch.searchsorted(self.gradient.rows, self._rows)
+        self.gradient.values.index_add_(0, places, dvectors[self._places])
