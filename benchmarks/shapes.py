@@ -1,4 +1,4 @@
-"""Which shape learns most in a fixed time? Trains variants of a recipe by the clock, one by one.
+"""Which recipe learns most in a fixed time? Trains variants of one by the clock, one by one.
 
     python benchmarks/shapes.py --corpus RUN/corpus --minutes 11 \\
         "" "cell_dim=1024 n_samples=8192" "filters=((1,32),(2,32),(3,64))" --out build/shapes
@@ -7,7 +7,8 @@ Each variant names the fields in which it differs from the recipe; "" is the rec
 learning rate falls by the clock too, so that each run ends with its schedule. A line of JSON for
 each: tokens/s, tokens read, and perplexity by the full softmax on the first held-out words. Its
 model is in --out, for other measurements. Unlike training itself this depends on the machine: run
-variants on a quiet one, or two at a time, each with one thread on a core of its own.
+variants on a quiet one, or two at a time, each with one thread on a core of its own. On a busy one
+give --tokens instead of --minutes: each variant then reads as much, however long that takes.
 """
 
 import argparse
@@ -60,18 +61,28 @@ class TimedTrainer(loop.Trainer):
         return self.clock.share >= 1
 
 
-def measure(corpus: Corpus, recipe: Recipe, seconds: float, folder: Path) -> dict[str, Any]:
+def measure(
+    corpus: Corpus, recipe: Recipe, seconds: float, n_tokens: int | None, folder: Path
+) -> dict[str, Any]:
     training = replace(recipe.training, evaluate_every=NEVER, checkpoint_every=NEVER)
+    if n_tokens is not None:
+        n_epoch_tokens = corpus.training.n_words + corpus.training.n_sentences
+        training = replace(training, n_epochs=n_tokens / n_epoch_tokens)
     bilm = new_bilm(recipe, corpus.vocab, None)
     if recipe.static.static is not None:
         static = vectors_of(corpus.vocab, StaticVectors.read(recipe.static.static), recipe.static)
         fill_from_static(bilm, corpus, static, recipe.static)
     folder.mkdir(parents=True, exist_ok=True)
-    trainer = TimedTrainer(bilm, corpus, training, folder, Processes())
-    trainer.clock = Clock(seconds)
-    loop.learning_rate = trainer.clock.learning_rate
+    if n_tokens is not None:
+        trainer = loop.Trainer(bilm, corpus, training, folder, Processes())
+    else:
+        trainer = TimedTrainer(bilm, corpus, training, folder, Processes())
+        trainer.clock = Clock(seconds)
+        loop.learning_rate = trainer.clock.learning_rate
+    started = time.process_time()
     trainer.train()
-    score = trainer.score()
+    cpu_s = time.process_time() - started
+    score = trainer.held_out or trainer.score()
     n_tokens = trainer.update * trainer.tokens_per_update
     model = Pretrained(
         bilm.eval(),
@@ -81,12 +92,14 @@ def measure(corpus: Corpus, recipe: Recipe, seconds: float, folder: Path) -> dic
     )
     write_native(model, folder / "model")
     (folder / loop.LAST).unlink()
+    (folder / loop.BEST).unlink(missing_ok=True)
     return {
         "parameters": sum(p.numel() for p in bilm.parameters()),
         "threads": torch.get_num_threads(),
         "seconds": trainer.seconds,
         "tokens": n_tokens,
         "tokens_per_second": n_tokens / trainer.seconds,
+        "tokens_per_cpu_second": n_tokens / cpu_s,
         "forward_perplexity": score.forward,
         "backward_perplexity": score.backward,
     }
@@ -112,6 +125,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True, help="a prepared corpus")
     parser.add_argument("--recipe", default="small-cpu")
     parser.add_argument("--minutes", type=float, default=11.0)
+    parser.add_argument("--tokens", type=int, help="read so much, instead of --minutes")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--out", type=Path, default=Path("build/shapes"))
     arguments = parser.parse_args()
@@ -122,7 +136,7 @@ def main() -> None:
         reading = {name: made[name] or "none" for name in ("tokenizer", "normalization")}
         recipe = read_recipe(arguments.recipe, {**reading, **changes_of(variant)})
         folder = arguments.out / str(number)
-        found = measure(corpus, recipe, 60 * arguments.minutes, folder)
+        found = measure(corpus, recipe, 60 * arguments.minutes, arguments.tokens, folder)
         print(json.dumps({"variant": variant, "folder": str(folder), **found}), flush=True)
 
 

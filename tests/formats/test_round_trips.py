@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from elmore import Elmo
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, FormatError
 from elmore.formats import (
     Pretrained,
     read_bilm_tf_folder,
@@ -24,7 +24,14 @@ from elmore.formats import (
     write_native,
     write_word_vectors,
 )
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.model import (
+    BiLM,
+    BiLMConfig,
+    CharCnnConfig,
+    CharWordConfig,
+    LstmConfig,
+    WordTableConfig,
+)
 from elmore.text import Vocab
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행"]
@@ -164,3 +171,65 @@ def test_word_vectors(tmp_path: Path) -> None:
         read_word_vectors(tmp_path / "words.hdf5", Vocab(WORDS), 3), vectors
     )
     assert [path.name for path in tmp_path.iterdir()] == ["words.hdf5"]
+
+
+def test_characters_and_words(tmp_path: Path) -> None:
+    config = BiLMConfig(CharWordConfig(CHARACTERS, 5), LstmConfig(2, 6, 3), 5)
+    written = model(config, WORDS)
+    torch.nn.init.normal_(written.bilm.token_encoder.words.weight)
+    write_native(written, tmp_path / "model")
+    read = read_native(tmp_path / "model")
+    assert read.bilm.config == config
+    assert read.fingerprint() == written.fingerprint()
+    with pytest.raises(ConfigError, match="word table to its characters, which bilm-tf cannot"):
+        write_bilm_tf(read, tmp_path / "published")
+    assert not (tmp_path / "published").exists()
+
+
+def test_a_word_outside_the_table_has_its_characters(tmp_path: Path) -> None:
+    config = BiLMConfig(CharWordConfig(CHARACTERS, 5), LstmConfig(2, 6, 3))
+    written = model(config, WORDS)
+    table = written.bilm.token_encoder.words.weight
+    torch.nn.init.normal_(table)
+    write_native(written, tmp_path / "model")
+    elmo = Elmo.from_pretrained(tmp_path / "model")
+    spelled = Elmo(replace(written, bilm=_without_table(written.bilm), vocab=None))
+    words = ["bank", "banker", "은행"]
+    difference = elmo.word_vectors(words) - spelled.word_vectors(words)
+    np.testing.assert_array_equal(difference[1], 0)
+    np.testing.assert_allclose(difference[[0, 2]], table[[3, 4]].detach(), atol=1e-6)
+    ids = elmo.ids([["bank", "banker"]])
+    assert ids.ids[0, :, -1].tolist() == [1, 4, 0, 2]  # the marks have rows too
+
+
+def _without_table(bilm: BiLM) -> BiLM:
+    made = BiLM(replace(bilm.config, token_encoder=CHARACTERS))
+    weights = {
+        name.replace("token_encoder.char_cnn.", "token_encoder."): tensor
+        for name, tensor in bilm.state_dict().items()
+        if not name.startswith("token_encoder.words.")
+    }
+    made.load_state_dict(weights)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_words": 7}, "has a word table of 7 words but a vocabulary of 5"),
+        ({"n_words": "5"}, "n_words is '5'; expected a whole number"),
+        ({"char_cnn": None}, "token_encoder.char_cnn is None; expected an object"),
+        ({"char_cnn": {}}, "token_encoder.char_cnn lacks activation"),
+    ],
+)
+def test_a_damaged_encoder_of_characters_and_words(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    config = BiLMConfig(CharWordConfig(CHARACTERS, 5), LstmConfig(2, 6, 3), 5)
+    write_native(model(config, WORDS), tmp_path / "model")
+    path = tmp_path / "model/config.json"
+    content = json.loads(path.read_text())
+    content["token_encoder"] |= change
+    path.write_text(json.dumps(content))
+    with pytest.raises(FormatError, match=message):
+        read_native(tmp_path / "model")

@@ -70,6 +70,15 @@ def write_text(path: Path, n_sentences: int = 60, seed: int = 1) -> Path:
     return path
 
 
+def write_vectors(path: Path, dim: int = 5, words: range = range(N_WORDS)) -> Path:
+    """Write static vectors of some of the words, as GloVe publishes them."""
+    rng = random.Random(2)
+    lines = [" ".join([f"w{word}", *(f"{rng.gauss(0, 2):.4f}" for _ in range(dim))])
+             for word in words]  # fmt: skip
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
 def start(*arguments: object, torchrun: int = 0, **options: Any) -> "subprocess.Popen[str]":
     """Start `elmore` with arguments, in as many processes as are asked for, one thread each."""
     # Whoever runs the tests in the background has made them deaf to Ctrl-C.

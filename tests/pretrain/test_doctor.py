@@ -40,6 +40,21 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
+def test_it_says_how_many_words_have_a_static_vector(text: Path, tmp_path: Path) -> None:
+    counts = Counter(text.read_text().split())
+    static = tmp_path / "vectors.txt"
+    static.write_text("".join(f"w{k} {k} 1 2\n" for k in range(10, 60)))
+    found = look(text, static=str(static), held_out=0.0)
+    n_known = sum(count for word, count in counts.items() if int(word[1:]) >= 10)
+    assert found.vocabulary.static is not None
+    assert found.vocabulary.static.n_words == sum(int(word[1:]) >= 10 for word in counts)
+    assert found.vocabulary.static.share == pytest.approx(n_known / counts.total())
+    assert "of the text's words have a static vector: --static skipgram" in "\n".join(found.advice)
+    assert look(text).vocabulary.static is None
+    with pytest.raises(ConfigError, match="there is no file or folder"):
+        look(text, static=str(tmp_path / "nowhere"))
+
+
 def test_it_counts_what_prepare_prepares(text: Path, tmp_path: Path) -> None:
     recipe = small(max_words=30)
     corpus = prepare([text], tmp_path / "corpus", recipe.corpus)

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from elmore.formats.checkpoint import read_checkpoint
 from elmore.pretrain.run import pretrain
-from tests.pretrain.small_runs import small, small_flags, start, write_text
+from tests.pretrain.small_runs import small, small_flags, start, write_text, write_vectors
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +23,8 @@ RUN: dict[str, Any] = {
 }  # fmt: skip
 
 
-def run(folder: Path, text: Path) -> None:
-    process = start("pretrain", text, "--out", folder, *small_flags(**RUN), torchrun=2)
+def run(folder: Path, text: Path, **changes: object) -> None:
+    process = start("pretrain", text, "--out", folder, *small_flags(**RUN, **changes), torchrun=2)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert out.count("trained for") == 1  # the first speaks for all
@@ -70,6 +70,15 @@ def test_two_processes_are_one(tmp_path: Path) -> None:
         assert (stopped / name).read_bytes() == (two / name).read_bytes()
     pretrain([text], alone, small(**RUN))
     check_close(alone, one)
+
+
+def test_two_processes_share_a_word_table(tmp_path: Path) -> None:
+    text = write_text(tmp_path / "text.txt")
+    static = str(write_vectors(tmp_path / "vectors.txt", words=range(4, 20)))
+    one, two = tmp_path / "one", tmp_path / "two"
+    pretrain([text], one, small(**RUN, static=static, word_dropout=0.3))
+    run(two, text, static=static, word_dropout=0.3)
+    check_close(two, one)
 
 
 def test_a_batch_that_cannot_be_shared(tmp_path: Path) -> None:

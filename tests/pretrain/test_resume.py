@@ -18,7 +18,7 @@ from elmore.pretrain.loop import Report
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.run import pretrain
 from tests.pretrain import killer
-from tests.pretrain.small_runs import small, small_flags, start, write_text
+from tests.pretrain.small_runs import small, small_flags, start, write_text, write_vectors
 
 SAME_BYTES = ("metrics.jsonl", "run.json", "model/model.safetensors", "model/config.json")
 
@@ -65,13 +65,15 @@ def interrupt_after(update: int) -> Any:
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adamw"])
-@pytest.mark.parametrize("softmax", ["full", "sampled"])
+@pytest.mark.parametrize(("softmax", "has_table"), [("full", False), ("sampled", False),
+                                                    ("sampled", True)])  # fmt: skip
 def test_stopped_and_resumed_equals_never_stopped(
-    tmp_path: Path, text: Path, optimizer: str, softmax: str
+    tmp_path: Path, text: Path, optimizer: str, softmax: str, has_table: bool
 ) -> None:
     recipe = small(
         optimizer=optimizer, softmax=softmax, learning_rate=0.02, dropout=0.2, accumulate=2,
         held_out=0.1, evaluate_every=4, checkpoint_every=3, n_epochs=2.3,
+        static=str(write_vectors(tmp_path / "vectors.txt")) if has_table else "none",
     )  # fmt: skip
     whole, run = tmp_path / "whole", tmp_path / "run"
     pretrain([text], whole, recipe)

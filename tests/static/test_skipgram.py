@@ -10,7 +10,7 @@ import pytest
 from elmore import StaticVectors
 from elmore.cli.main import run as run_elmore
 from elmore.errors import ConfigError
-from elmore.static.skipgram import SkipGramConfig
+from elmore.static.skipgram import SkipGramConfig, train_skipgram
 
 pytest.importorskip("gensim", reason="gensim is in elmore[static]")
 
@@ -91,3 +91,31 @@ def test_settings_that_cannot_be() -> None:
         SkipGramConfig(learning_rate=0)
     with pytest.raises(ConfigError, match="subsample is -1; expected at least 0"):
         SkipGramConfig(subsample=-1)
+
+
+def test_stopped_and_resumed_equals_never_stopped(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    sentences = [[f"w{rng.randrange(30)}" for _ in range(8)] for _ in range(200)]
+    config = SkipGramConfig(dim=6, min_count=1, n_epochs=4)
+    whole = train_skipgram(sentences, config)
+
+    class StopError(Exception):
+        pass
+
+    def stop(stage: str, done: int, of: int) -> None:
+        if stage == "train" and done == 2:
+            raise StopError
+
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with pytest.raises(StopError):
+        train_skipgram(sentences, config, folder=folder, progress=stop)
+    told = []
+    resumed = train_skipgram(
+        [], config, folder=folder, progress=lambda stage, done, of: told.append((stage, done))
+    )
+    assert told == [("train", 2), ("train", 3), ("train", 4)]
+    np.testing.assert_array_equal(resumed.vectors, whole.vectors)
+    (folder / "epoch.npz").write_bytes(b"damaged")
+    again = train_skipgram([], config, folder=folder)
+    np.testing.assert_array_equal(again.vectors, whole.vectors)

@@ -120,6 +120,11 @@ def _vocabulary(found: "Diagnosis") -> Iterator[str]:
         yield (
             f"{n_words:>11,} words cover {_percent(share):>7}{note if n_words == kept[0] else ''}"
         )
+    if words.static is not None:
+        yield (
+            f"{words.static.n_words:>11,} of them have a static vector: "
+            f"{_percent(words.static.share)} of the text"
+        )
 
 
 def _network(found: "Diagnosis") -> Iterator[str]:

@@ -46,7 +46,7 @@ class TokenIds:
     """A batch of texts as `ElmoLayer` reads it, sentence marks included."""
 
     ids: Tensor
-    """(B, T + 2, C) characters, or (B, T + 2) words for a model with a word table."""
+    """(B, T + 2, C) characters, (B, T + 2, C + 1) with the word last, or (B, T + 2) words."""
     mask: Tensor
     """(B, T + 2), true at real tokens."""
 

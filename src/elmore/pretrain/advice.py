@@ -14,6 +14,7 @@ from elmore.pretrain.survey import Survey
 _COVERAGE = 0.975  # beyond it, more words are rare ones that a softmax hardly learns
 _DAY = 24 * 3600.0
 _SMALL_TEXT, _LARGE_TEXT = 1_000_000, 100_000_000  # words: below tiny, above original
+_FEW_VECTORS = 0.8  # of the text's words
 
 
 def advise(
@@ -24,11 +25,17 @@ def advise(
     memory: int,
     machine_memory: int | None,
     seconds: float | None,
+    static_share: float | None = None,
 ) -> Iterator[str]:
     """Yield a sentence for each thing that could be better, the gravest first."""
     yield from _batches(recipe, text, n_windows)
     yield from _resources(recipe, memory, machine_memory, seconds)
     yield from _words(recipe, text)
+    if static_share is not None and static_share < _FEW_VECTORS:
+        yield (
+            f"Only {100 * static_share:.0f} % of the text's words have a static vector: "
+            "--static skipgram trains vectors for all of them on this text."
+        )
     yield from _lines(recipe, text)
     yield from _spelling(recipe, text)
     yield from _network(recipe, text)

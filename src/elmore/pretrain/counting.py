@@ -7,7 +7,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby, islice, repeat
 from operator import itemgetter
 from pathlib import Path
 
@@ -37,6 +37,11 @@ class CommonWords:
             covered += count * min(n_alike, left)
             left -= min(n_alike, left)
         return covered / self.n_tokens if self.n_tokens else 0.0
+
+    def counts(self) -> list[int]:
+        """Return how often each of `words` occurs."""
+        by_rank = chain.from_iterable(repeat(*pair) for pair in self.n_words_by_count.items())
+        return list(islice(by_rank, len(self.words)))
 
 
 class WordCounter:

@@ -11,11 +11,13 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from elmore.pretrain.advice import advise
-from elmore.pretrain.config import Recipe, TrainingConfig
+from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 from elmore.pretrain.cost import Disk, Kept, Memory, disk, machine_memory, memory
 from elmore.pretrain.prepare import Progress
 from elmore.pretrain.rehearsal import Pace, Stage
+from elmore.pretrain.static_start import SKIPGRAM, describe_static, vectors_of
 from elmore.pretrain.survey import Spelling, Survey, survey
+from elmore.static import StaticVectors
 
 _COVERAGE_SIZES = (1_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000)
 _MIN_SAMPLE_TOKENS = 2**18
@@ -44,6 +46,16 @@ class Text:
 
 
 @dataclass(frozen=True)
+class StaticCoverage:
+    """How much of the text the static vectors know."""
+
+    n_words: int
+    """Words of the vocabulary that have a vector."""
+    share: float
+    """The share of the training words that they make up."""
+
+
+@dataclass(frozen=True)
 class Vocabulary:
     """What the recipe makes of the words."""
 
@@ -55,6 +67,8 @@ class Vocabulary:
     """The share of the training words that is not among them."""
     softmax: Literal["full", "sampled"]
     """What training scores."""
+    static: StaticCoverage | None
+    """None without a file of static vectors."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +125,10 @@ def examine(
 ) -> Diagnosis:
     """Look at the text in `paths` and try the recipe on it, for about `measure_s` seconds."""
     training = recipe.training
+    static = None
+    if recipe.static.static not in (None, SKIPGRAM):
+        describe_static(recipe.static)  # that there is one, before the text is read
+        static = StaticVectors.read(str(recipe.static.static))
     n_batch = training.batch_size * training.unroll_steps
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -130,9 +148,10 @@ def examine(
         if n_windows and (has is None or needed.total < has):
             pace = stage.rehearse(recipe, kept, measure_s, progress)
             time = _time(pace, found, training, n_windows, n_updates)
+    covered = None if static is None else _static_coverage(found, static, recipe.static)
     return Diagnosis(
         text=_text(found),
-        vocabulary=_vocabulary(found, is_sampled=kept.is_sampled),
+        vocabulary=_vocabulary(found, covered, is_sampled=kept.is_sampled),
         n_parameters=kept.n_parameters,
         n_windows=n_windows,
         n_updates=n_updates,
@@ -148,6 +167,7 @@ def examine(
                 memory=needed.total,
                 machine_memory=has,
                 seconds=None if time is None else time.total_s,
+                static_share=None if covered is None else covered.share,
             )
         ),
     )
@@ -172,13 +192,23 @@ def _text(found: Survey) -> Text:
     )
 
 
-def _vocabulary(found: Survey, *, is_sampled: bool) -> Vocabulary:
+def _static_coverage(found: Survey, static: StaticVectors, config: StaticConfig) -> StaticCoverage:
+    words = vectors_of(found.vocab, static, config).vocab
+    n_known = sum(
+        count for word, count in zip(found.words.words, found.words.counts(), strict=True)
+        if word in words
+    )  # fmt: skip
+    return StaticCoverage(len(words), n_known / found.n_training_words)
+
+
+def _vocabulary(found: Survey, static: StaticCoverage | None, *, is_sampled: bool) -> Vocabulary:
     sizes = [size for size in _COVERAGE_SIZES if size < found.words.n_distinct]
     return Vocabulary(
         coverage={size: found.words.coverage(size) for size in [*sizes, found.words.n_distinct]},
         n_rows=len(found.vocab),
         unknown_rate=found.unknown_rate,
         softmax="sampled" if is_sampled else "full",
+        static=static,
     )
 
 

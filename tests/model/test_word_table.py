@@ -1,0 +1,75 @@
+"""Characters and words: a word's vector is their sum, outside the table its characters alone."""
+
+import pytest
+import torch
+
+from elmore.errors import ConfigError
+from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, FastEngine, LstmConfig
+from elmore.model.engine import Sentences, TextbookEngine
+from elmore.model.word_table import CharWordTable
+
+CNN = CharCnnConfig(5, ((1, 4), (2, 6), (3, 8)), n_highway=1, activation="relu", max_characters=9)
+N_WORDS = 30
+
+
+@pytest.fixture
+def bilm() -> BiLM:
+    torch.manual_seed(0)
+    bilm = BiLM(BiLMConfig(CharWordConfig(CNN, N_WORDS), LstmConfig(2, 12, 6)))
+    assert isinstance(bilm.token_encoder, CharWordTable)
+    torch.nn.init.normal_(bilm.token_encoder.words.weight)
+    return bilm
+
+
+def ids_of(n_words: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1)
+    characters = torch.randint(1, 200, (n_words, 9), generator=generator)
+    numbers = torch.randint(0, N_WORDS + 1, (n_words, 1), generator=generator)
+    return torch.cat([characters, numbers], dim=1)
+
+
+def test_a_word_is_its_characters_plus_its_row(bilm: BiLM) -> None:
+    ids = ids_of(20)
+    ids[:3, -1] = torch.tensor([0, 1, N_WORDS])
+    vectors = bilm.token_encoder(ids)
+    spelled, rows = bilm.token_encoder.char_cnn(ids[:, :-1]), bilm.token_encoder.words.weight
+    assert torch.equal(vectors[0], spelled[0])  # outside the table
+    assert torch.equal(vectors[1], spelled[1] + rows[0])
+    assert torch.equal(vectors[2], spelled[2] + rows[-1])
+
+
+def test_both_engines_agree(bilm: BiLM, threads: int) -> None:
+    bilm.requires_grad_(False)
+    ids = ids_of(50)
+    fast, textbook = FastEngine(bilm), TextbookEngine(bilm, max_steps=10)
+    words = textbook.token_vectors(ids)
+    torch.testing.assert_close(fast.token_vectors(ids), words, atol=5e-6, rtol=0)
+    sentences = Sentences(torch.arange(50), [20, 18, 12])
+    torch.testing.assert_close(
+        fast.read(words, sentences, None).layers, textbook.read(words, sentences, None).layers,
+        atol=5e-6, rtol=0,
+    )  # fmt: skip
+
+
+def test_only_rows_of_the_batch_have_a_gradient(bilm: BiLM) -> None:
+    ids = ids_of(8).view(2, 4, -1)
+    ids[0, 0, -1] = 0
+    bilm(ids).layers[1:].sum().backward()
+    gradient = bilm.token_encoder.words.weight.grad
+    assert gradient is not None
+    touched = set(ids[..., -1].flatten().tolist()) - {0}
+    assert {row + 1 for row in gradient.any(dim=1).nonzero()[:, 0].tolist()} == touched
+
+
+def test_rows_of_zeros_are_padding(bilm: BiLM) -> None:
+    ids = torch.zeros(2, 5, 10, dtype=torch.int64)
+    ids[0] = ids_of(5)
+    ids[1, :3] = ids_of(8)[5:]
+    output = bilm(ids)
+    assert output.mask.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
+    torch.testing.assert_close(output.layers[:, 1, :3], bilm(ids[1:, :3]).layers[:, 0])
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(ConfigError, match="n_words is 0; expected a whole number, at least 1"):
+        CharWordConfig(CNN, 0)
