@@ -16,19 +16,20 @@ RECIPES = ("tiny", "small-cpu", "original")
 
 BEGINNING = """# Recipes
 
-A recipe is a TOML file with four tables. `--recipe` takes `tiny`, `small-cpu`, `original` or a
+A recipe is a TOML file with five tables. `--recipe` takes `tiny`, `small-cpu`, `original` or a
 file; each field also has a flag of `elmore pretrain` and `elmore doctor`: `max_words` is
 `--max-words`. A field that is left out has its default; one that does not exist is an error. A
 limit is switched off by `"none"`. On the command line filters are written `--filters
-1:32,2:32,3:64`, and `--frozen` may be given several times.
+1:32,2:32,3:64`, and `--frozen` and `--static-fills` may be given several times.
 
-A run refuses to go on with another recipe than it was begun with, but for `n_epochs`, `patience`,
+A run does not resume with another recipe than it was begun with, but for `n_epochs`, `patience`,
 `evaluate_every`, `max_held_out_tokens` and `checkpoint_every`.
 """
 TITLES = {
     "corpus": "How raw text becomes sentences of numbered words.",
     "token_encoder": "How a word is spelled: characters, convolutions, highways, projection.",
     "lstm": "What reads the words, once in each direction.",
+    "static": "Static word vectors that the network starts from.",
     "training": "How the network learns.",
 }
 
@@ -59,7 +60,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return " ".join(f"{width}:{number}" for width, number in value)
+        return " ".join(item if isinstance(item, str) else ":".join(map(str, item)) for item in value)
     return f"{value:_}" if isinstance(value, int) and value >= 10_000 else str(value)
 
 
