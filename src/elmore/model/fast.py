@@ -16,6 +16,7 @@ Shapes: W distinct words, B sentences, N tokens, L layers, p projection_dim, c c
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from elmore.model.bilm import BiLM, BiLMState
@@ -29,7 +30,10 @@ from elmore.model.threads import TwoThreads
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
 _MAX_GATE_ROWS = 1024
-# Words that go through the highways at once: 32 MB for each of their tensors, in each thread.
+# Matrix libraries multiply a few rows with other code, which rounds differently, and an input may
+# be a hundred times as large as a state: fewer rows than this are filled up with zeros.
+_MIN_INPUT_ROWS = 16
+# Words whose convolutions are held at once: 32 MB in each thread at the published original shape.
 _MAX_WORDS = 4096
 
 
@@ -96,7 +100,9 @@ class _FastLayer:
 
     def gates(self, x: Tensor) -> Tensor:
         """Return what the input gives to the gates, (N, p) -> (N, 4c)."""
-        return self.products.affine(self.bias, x, self.input)
+        n_missing = max(0, _MIN_INPUT_ROWS - len(x))
+        padded = F.pad(x, (0, 0, 0, n_missing)) if n_missing else x
+        return self.products.affine(self.bias, padded, self.input)[: len(x)]
 
     def run(self, gates: Tensor, sizes: list[int], h: Tensor, c: Tensor, out: Tensor) -> Tensor:
         """Step through the packed gates (N, 4c), which are used up; write h (N, p) to `out`.
