@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from elmore.errors import FormatError
+from elmore.folders import new_file
 
 METRICS, CURVE, TENSORBOARD = "metrics.jsonl", "curve.png", "tensorboard"
 
@@ -103,7 +104,6 @@ def draw_curve(folder: Path) -> None:
     if training or held_out:
         axes.legend(loc="upper right")
     figure.tight_layout()
-    beside = folder / f"{CURVE}.part"
-    figure.savefig(beside, dpi=120, format="png")
+    with new_file(folder / CURVE) as beside:
+        figure.savefig(beside, dpi=120, format="png")
     plt.close(figure)
-    beside.replace(folder / CURVE)
