@@ -195,9 +195,13 @@ def test_what_a_kill_leaves_is_not_read(begun: Path, text: Path, tmp_path: Path)
     for name in ("run.json", "curve.png"):
         (begun / f"{name}.part").write_bytes(b"half a file")
     checkpoints = ("last.safetensors.part", "best.safetensors.part")
-    for name in (*checkpoints, "corpus.a1.part", "model.new.b2.part", "model.new"):
+    for name in checkpoints:
         (begun / name).mkdir()
-        (begun / name / "config.json").write_bytes(b"half a file")
+        (begun / name / name).write_bytes(b"half a file")
+    for name in ("corpus.a1.part", "model.new.b2.part"):
+        (begun / name / "new").mkdir(parents=True)
+        (begun / name / "elmore-unfinished").touch()
+        (begun / name / "new/config.json").write_bytes(b"half a file")
     with (begun / "metrics.jsonl").open("ab") as metrics:
         metrics.write(b'{"update": 4, "tok')
     recipe = small(checkpoint_every=2)

@@ -8,9 +8,8 @@ folder goes on where it stopped.
 import dataclasses
 import json
 import shutil
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,14 +18,17 @@ from typing import Any
 import torch
 
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import read_json, write_json
+from elmore.folders import is_format, read_json, remove_unfinished, write_json
 from elmore.formats import Pretrained, write_native
 from elmore.formats.checkpoint import read_checkpoint
+from elmore.formats.native import CONFIG
+from elmore.formats.native import FORMAT as MODEL_FORMAT
+from elmore.locks import locked_folder
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.model.softmax import Softmax
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.loop import BEST, LAST, Report, Trainer
-from elmore.pretrain.metrics import draw_curve
+from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score
 from elmore.pretrain.prepare import Progress, prepare
 from elmore.pretrain.processes import Processes
@@ -34,7 +36,10 @@ from elmore.pretrain.recipes import read_recipe, recipe_to
 from elmore.pretrain.shards import Corpus
 from elmore.text import Vocab
 
-CORPUS, MODEL, RUN, LOCK = "corpus", "model", "run.json", ".lock"
+CORPUS, MODEL, NEW_MODEL, RUN = "corpus", "model", "model.new", "run.json"
+
+# All that a run writes and replaces, apart from its corpus, which is never replaced.
+_WRITTEN = (MODEL, NEW_MODEL, RUN, LAST, BEST, METRICS, CURVE, TENSORBOARD)
 
 # These decide how long a run is and how it is watched; to change them is to go on differently.
 _MAY_CHANGE = ("n_epochs", "patience", "evaluate_every", "max_held_out_tokens", "checkpoint_every")
@@ -72,11 +77,9 @@ def pretrain(
     tell: Callable[[Report], None] = lambda report: None,
 ) -> Run:
     """Train a biLM on the text in `paths`, or go on with the run in `folder`."""
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is a file; --out names a folder")
     processes = Processes()
     try:
-        with _alone(folder) if processes.is_first else nullcontext():
+        with locked_folder(folder) if processes.is_first else nullcontext():
             if processes.is_first:
                 prepare_run(
                     paths, folder, recipe, start, n_processes=n_processes, progress=progress
@@ -97,25 +100,22 @@ def pretrain(
         processes.close()
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the run's folder: two programs that write there would spoil it for each other."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("wb") as file:
-        if sys.platform != "win32":
-            import fcntl  # noqa: PLC0415  not on every system
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ConfigError(
-                    f"another program is training in {folder}; wait for it, or choose another --out"
-                ) from None
-        try:
-            yield
-        finally:
-            if [path.name for path in folder.iterdir()] == [LOCK]:  # nothing came of it
-                shutil.rmtree(folder)
+def _check_ours(folder: Path) -> None:
+    """Refuse a folder in which a run would overwrite what is not its own."""
+    begun = folder / RUN
+    if begun.exists() and {"recipe", "start"} <= read_json(begun).keys():
+        names = [
+            name
+            for name in (MODEL, NEW_MODEL)
+            if (folder / name).exists() and not is_format(folder / name / CONFIG, MODEL_FORMAT)
+        ]
+    else:
+        names = [name for name in _WRITTEN if (folder / name).exists()]
+    if names:
+        raise ConfigError(
+            f"{folder} holds {', '.join(names)}, which no training run made; move it, or choose "
+            "another --out"
+        )
 
 
 def prepare_run(
@@ -128,6 +128,7 @@ def prepare_run(
     progress: Progress,
 ) -> Corpus:
     """Make or find the corpus of a run, and see that the run is the one that was begun."""
+    _check_ours(folder)
     begun = folder / RUN
     content = {
         "recipe": recipe_to(recipe),
@@ -135,8 +136,8 @@ def prepare_run(
     }
     if begun.exists() and (folder / LAST).exists():  # until then nothing depends on it
         _check_same(read_json(begun), content, folder)
-    for left in folder.glob(f"{CORPUS}.*.part"):  # by a run that was killed
-        shutil.rmtree(left)
+    for made in (CORPUS, NEW_MODEL):
+        remove_unfinished(folder / made)  # by a run that was killed
     vocab = start.model.vocab if start and not start.new_vocabulary else None
     if not paths and (folder / CORPUS).is_dir():
         corpus = Corpus.open(folder / CORPUS)  # only going on
@@ -145,9 +146,7 @@ def prepare_run(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,
             progress=progress,
         )  # fmt: skip
-    beside = folder / f"{RUN}.part"
-    write_json(beside, content)
-    beside.replace(begun)
+    write_json(begun, content)
     return corpus
 
 
@@ -264,9 +263,9 @@ def _finish(trainer: Trainer, recipe: Recipe) -> Run:
 
 def _write_model(model: Pretrained, folder: Path) -> None:
     """Write the model folder, in the place of an earlier one of the same run."""
-    beside = folder.with_name(f"{folder.name}.new")
-    for left in folder.parent.glob(f"{beside.name}*"):  # by a run that was killed
-        shutil.rmtree(left)
+    beside = folder.with_name(NEW_MODEL)
+    _check_ours(folder.parent)  # again: training is long
+    shutil.rmtree(beside, ignore_errors=True)  # of a run that was killed
     write_native(model, beside)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)
