@@ -58,9 +58,9 @@ def new_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
     try:
         beside.touch(exist_ok=False)
         yield beside
-        _to_disk(beside)
+        sync(beside)
         beside.replace(path)
-        _to_disk(path.parent)
+        sync(path.parent)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
@@ -79,9 +79,9 @@ def new_folder(folder: Path) -> Iterator[Path]:
         made.mkdir()
         yield made
         for path in (*made.rglob("*"), made):
-            _to_disk(path)
+            sync(path)
         made.rename(folder)
-        _to_disk(folder.parent)
+        sync(folder.parent)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -132,7 +132,7 @@ def shared_mode(path: Path) -> None:
     probe.unlink()
 
 
-def _to_disk(path: Path) -> None:
+def sync(path: Path) -> None:
     """See a file, or the names in a folder, to the disk."""
     if path.is_dir() and sys.platform == "win32":  # which cannot open folders
         return

@@ -216,6 +216,22 @@ def test_lost_metrics(begun: Path, text: Path, capsys: pytest.CaptureFixture[str
     assert "metrics.jsonl has 0 bytes, fewer than the" in message
 
 
+def test_a_checkpoint_is_written_after_the_metrics_are_on_the_disk(
+    tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+
+    def sync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    pretrain([text], tmp_path / "run", small(checkpoint_every=2))
+    saved = [place for place, name in enumerate(synced) if name == "last.safetensors"]
+    assert len(saved) > 1
+    for place in saved:
+        assert synced[place - 1 : place + 2] == ["metrics.jsonl", "last.safetensors", "run"]
+
+
 # --- processes of their own -----------------------------------------------------------------------
 
 
