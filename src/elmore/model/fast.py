@@ -14,6 +14,7 @@ Shapes: W distinct words, B sentences, N tokens, L layers, p projection_dim, c c
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -25,7 +26,7 @@ from elmore.model.config import LstmConfig
 from elmore.model.engine import Reading, Sentences
 from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
 from elmore.model.products import Precision, Products, products
-from elmore.model.table_cnn import TableCnn
+from elmore.model.table_cnn import PRODUCT_WORDS, TableCnn
 from elmore.model.threads import TwoThreads
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
@@ -188,15 +189,16 @@ class FastEngine:
         self._threads = TwoThreads()
 
     def token_vectors(self, token_ids: Tensor) -> Tensor:
-        """Encode words, half of them in each thread."""
+        """Encode words, half of them in each thread, or all in one where they are few."""
         vectors = torch.empty(len(token_ids), self.projection_dim)
+        n_parts = 1 if len(token_ids) <= PRODUCT_WORDS else 2
 
-        def encode(half: int) -> None:
-            for start in range(half, len(token_ids), 2 * _MAX_WORDS):
-                some = slice(start, start + 2 * _MAX_WORDS, 2)
+        def encode(part: int) -> None:
+            for start in range(part, len(token_ids), n_parts * _MAX_WORDS):
+                some = slice(start, start + n_parts * _MAX_WORDS, n_parts)
                 vectors[some] = self.encode(token_ids[some])
 
-        self._threads.both(encode)
+        self._threads.all([partial(encode, part) for part in range(n_parts)])
         return vectors
 
     def read(self, word_vectors: Tensor, sentences: Sentences, state: BiLMState | None) -> Reading:

@@ -23,7 +23,7 @@ from elmore.model.products import Products
 # Rows of looked-up sums that are held at once: 8 MB for the widest published filter.
 _MAX_POSITIONS = 2048
 # Words in a matrix product. More would be slightly faster in bulk, fewer for a single new word.
-_PRODUCT_WORDS = 64
+PRODUCT_WORDS = 64
 
 
 class _Linear:
@@ -69,7 +69,7 @@ class TableCnn:
         written = ((char_ids != char_ids[:, -1:]) * places).amax(dim=1)
         order = written.argsort(stable=True)
         lengths = written[order].tolist()
-        n_rows = -(-n_words // _PRODUCT_WORDS) * _PRODUCT_WORDS
+        n_rows = -(-n_words // PRODUCT_WORDS) * PRODUCT_WORDS
         x = torch.zeros(n_rows, sum(len(bias) for bias in self.biases))
         start = 0
         while start < n_words:
@@ -81,8 +81,8 @@ class TableCnn:
             x[some] = self._convolve(char_ids[some], lengths[stop - 1] + 1)
             start = stop
         x = x.relu_() if self.activation == "relu" else x.tanh_()
-        starts = range(0, n_rows, _PRODUCT_WORDS)
-        encoded = [self._project(x[start : start + _PRODUCT_WORDS]) for start in starts]
+        starts = range(0, n_rows, PRODUCT_WORDS)
+        encoded = [self._project(x[start : start + PRODUCT_WORDS]) for start in starts]
         return torch.cat(encoded)[:n_words] if encoded else self._project(x)
 
     def _project(self, x: Tensor) -> Tensor:
