@@ -75,7 +75,7 @@ def main() -> None:
     start = time.perf_counter()
     build_index(
         elmo, counted.lines(), given.out, config,
-        source=[path.name for path in given.texts], progress=counted.count,
+        source=[{"name": path.name} for path in given.texts], progress=counted.count,
     )  # fmt: skip
     facts |= {"build_s": time.perf_counter() - start, "build_peak_mb": peak_megabytes()}
     index = OccurrenceIndex.open(given.out)

@@ -1,7 +1,10 @@
-"""Folders that are there whole or not at all, and the JSON in them. Below everything, as errors."""
+"""Files and folders that are there whole or not at all, and JSON. Below everything, as errors."""
 
+import glob
 import json
+import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from elmore.errors import ConfigError, FormatError
+from elmore.locks import LOCK
+
+_OURS = "elmore-unfinished"  # in each folder that is being made, so that it is known for ours
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -34,20 +40,104 @@ def read_format(path: Path, expected: str) -> dict[str, Any]:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON object for people and machines."""
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with new_file(path) as beside:
+        beside.write_text(
+            json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+
+
+@contextmanager
+def new_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
+    """Give the name of an empty file to write to, and rename it to `path` at the end.
+
+    It is in `folder` (or beside `path`), which must be the program's own. An interrupted write
+    leaves what was there, also when the power fails.
+    """
+    beside = (folder or path.parent) / f"{path.name}.part"
+    beside.unlink(missing_ok=True)  # of a killed program; a link is not followed
+    try:
+        beside.touch(exist_ok=False)
+        yield beside
+        sync(beside)
+        beside.replace(path)
+        sync(path.parent)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Give a folder beside `folder` to write into, and rename it at the end: all or nothing."""
+    """Give a new folder to write into, and rename it to `folder` at the end: all or nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} exists already and is not empty; choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent))
+    work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent))
     try:
-        yield beside
-        beside.chmod(0o755)  # mkdtemp makes it private
-        beside.rename(folder)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+        (work / _OURS).touch()
+        made = work / "new"
+        made.mkdir()
+        yield made
+        for path in (*made.rglob("*"), made):
+            sync(path)
+        made.rename(folder)
+        sync(folder.parent)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what a killed program left of making `folder`; no other may be making it now."""
+    for work in folder.parent.glob(f"{glob.escape(folder.name)}.*.part"):
+        if (work / _OURS).is_file():
+            shutil.rmtree(work)
+
+
+def begin_job(path: Path, content: Mapping[str, Any]) -> None:
+    """Begin a job that all of `content` decides, or resume it; `path` says what its folder holds.
+
+    The folder is locked. Refuse one that holds another job, or what is not the program's own.
+    """
+    folder = path.parent
+    wanted = json.loads(json.dumps(content))  # as it will be read again
+    if is_format(path, wanted["format"]):
+        found = read_json(path)
+        others = [name for name in wanted if found.get(name) != wanted[name]]
+        if others:
+            raise ConfigError(
+                f"{folder} holds the unfinished work of another run ({', '.join(others)} changed); "
+                "run the same as before to resume it, remove it, or choose another --out"
+            )
+    elif {file.name for file in folder.iterdir()} - {LOCK, f"{path.name}.part"}:
+        raise ConfigError(
+            f"{folder} is needed for unfinished work, but something else is in it; "
+            "move that, or choose another --out"
+        )
+    write_json(path, wanted)
+
+
+def is_format(path: Path, expected: str) -> bool:
+    """Return whether a file is a JSON object that says it has this format."""
+    try:
+        return path.is_file() and read_json(path).get("format") == expected
+    except (FormatError, OSError):
+        return False
+
+
+def shared_mode(path: Path) -> None:
+    """Give a file that a library made private the permissions that other new files have."""
+    probe = path.with_name(f"{path.name}.mode")
+    probe.touch(exist_ok=False)
+    path.chmod(probe.stat().st_mode)
+    probe.unlink()
+
+
+def sync(path: Path) -> None:
+    """See a file, or the names in a folder, to the disk."""
+    if path.is_dir() and sys.platform == "win32":  # which cannot open folders
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

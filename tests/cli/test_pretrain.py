@@ -52,7 +52,9 @@ def test_text_that_is_not_there(refused: Refused, tmp_path: Path) -> None:
 def test_an_output_that_is_a_file(refused: Refused, tmp_path: Path, text: Path) -> None:
     (tmp_path / "file").write_text("precious")
     arguments = ("pretrain", text, *small_flags(), "--out")
-    assert "file is a file; --out names a folder" in refused(*arguments, tmp_path / "file")
+    assert "file is a file; a folder is to be written there" in refused(
+        *arguments, tmp_path / "file"
+    )
     assert "file/run" in refused(*arguments, tmp_path / "file/run")
     assert "/proc/none" in refused(*arguments, "/proc/none/run")
 
@@ -186,7 +188,7 @@ def test_what_the_text_is_too_small_for(
     check_one_line(result.err)
     assert message in result.err
     # The prepared text stays, whole, and what was wrong may be mended in the same folder.
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {".lock", "corpus", "run.json"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {"corpus", "run.json"}
     mended = small_flags(batch_size=2, unroll_steps=2, n_epochs=0.1)
     assert elmore(*arguments, *mended).code == 0
     assert (tmp_path / "run/model/model.safetensors").exists()

@@ -129,21 +129,39 @@ def test_another_run_is_not_mixed_in(tiny_model: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="made from other text"):
         embed_corpus(Elmo.from_pretrained(tiny_model), ["x", *lines], out, options, nothing)
     other = CorpusOptions(layers="top", block_numbers=40 * 12)
-    with pytest.raises(ConfigError, match=r"blocks of another run \(layers\)"):
+    with pytest.raises(ConfigError, match=r"work of another run \(layers changed\)"):
         embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, other, nothing)
     known = KnownWords(Vocab(["bank"]), torch.zeros(1, 6))
-    with pytest.raises(ConfigError, match=r"blocks of another run \(known words\)"):
+    with pytest.raises(ConfigError, match=r"work of another run \(known words changed\)"):
         embed_corpus(Elmo(read_pretrained(tiny_model), known=known), lines, out, options, nothing)
     write_model(tmp_path / "other", *random_model(
         2, n_layers=2, dim=12, projection_dim=6, skip=True, cell_clip=0.5, proj_clip=0.5,
         activation="relu", n_highway=1, filters=[[1, 4], [2, 6], [3, 8]], char_dim=5,
     ))  # fmt: skip
-    with pytest.raises(ConfigError, match=r"blocks of another run \(model\)"):
+    with pytest.raises(ConfigError, match=r"work of another run \(model changed\)"):
         embed_corpus(Elmo.from_pretrained(tmp_path / "other"), lines, out, options, nothing)
     assert {path: path.read_bytes() for path in (tmp_path / "out.npz.blocks").iterdir()} == blocks
     (tmp_path / "out.npz.blocks/000000.npz").write_bytes(b"")
     with pytest.raises(FormatError, match=r"000000\.npz cannot be read"):
         embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, options, nothing)
+
+
+def test_a_second_run_is_refused_while_the_first_writes(tiny_model: Path, tmp_path: Path) -> None:
+    lines = write_corpus(tmp_path / "corpus.txt", 60).read_text().splitlines()
+    out, options = tmp_path / "out.npz", CorpusOptions(block_numbers=40 * 12)
+    n_refused = 0
+
+    def another(n_texts: int, n_tokens: int) -> None:
+        nonlocal n_refused
+        with pytest.raises(ConfigError, match="another program is writing to"):
+            embed_corpus(Elmo.from_pretrained(tiny_model), ["x"], out, options, nothing)
+        n_refused += 1
+
+    embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, options, another)
+    embed_corpus(Elmo.from_pretrained(tiny_model), lines, tmp_path / "alone.npz", options, nothing)
+    assert n_refused > 1
+    assert out.read_bytes() == (tmp_path / "alone.npz").read_bytes()
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_a_missing_library_is_told_at_once(

@@ -1,5 +1,7 @@
 """The same text gives the same vectors, and each half of a vector sees only its own side."""
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,6 +36,38 @@ def test_alone_or_in_any_batch(
     found = small.encode_tokens(batch, layers="all")[min(place, len(others))]
     assert found.tokens == tuple(text)
     np.testing.assert_allclose(found.vectors, alone.vectors, atol=5e-6, rtol=0)
+
+
+# Scripts that the bundled models saw little of, whose vectors are up to a hundred times as long.
+SCRIPTS = ("一鿿", "가힣", "ЀӾ", "ءي", "😀🙏", "ぁヺ", "az")
+
+
+def random_words(n: int) -> list[str]:
+    rng = random.Random(1)
+    made = (
+        "".join(
+            chr(rng.randint(ord(first), ord(last))) for _ in range(rng.choice([1, 2, 3, 9, 40]))
+        )
+        for first, last in (rng.choice(SCRIPTS) for _ in range(n))
+    )
+    return ["東京", *dict.fromkeys(made)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["en", "ko"])
+def test_any_script_alone_or_in_a_batch(name: str) -> None:
+    elmo = Elmo.from_pretrained(name, tokenizer="whitespace")
+    words = random_words(250)
+    rng = random.Random(2)
+    texts = [[word] for word in words]
+    texts += [[rng.choice(words) for _ in range(rng.randint(2, 40))] for _ in range(50)]
+    together = elmo.encode_tokens(texts, layers="all")
+    assert max(np.abs(found.vectors[0]).max() for found in together) > 50
+    for text, found in zip(texts, together, strict=True):
+        elmo.cache.clear()
+        (alone,) = elmo.encode_tokens([text], layers="all")
+        np.testing.assert_array_equal(found.vectors[0], alone.vectors[0])
+        np.testing.assert_allclose(found.vectors, alone.vectors, atol=5e-6, rtol=0)
 
 
 @settings(deadline=None, max_examples=40)

@@ -101,7 +101,9 @@ def test_induction(tmp_path: Path) -> None:
 
 def test_table_4(tiny_elmo: Elmo, tmp_path: Path) -> None:
     lines = ["a play on the ground .", "they saw a play in the theatre .", "no such word"]
-    index = build_index(tiny_elmo, lines, tmp_path / "i", IndexConfig(layers=(2,)), source=["x"])
+    index = build_index(
+        tiny_elmo, lines, tmp_path / "i", IndexConfig(layers=(2,)), source=[{"name": "x"}]
+    )
     static = StaticVectors(["play", "game"], np.ones((2, 3), np.float32))
     found = table_4(tiny_elmo, index, static, 1)
     assert found[0] == "static: game 1.00"

@@ -197,9 +197,13 @@ def test_what_a_kill_leaves_is_not_read(begun: Path, text: Path, tmp_path: Path)
     for name in ("run.json", "curve.png"):
         (begun / f"{name}.part").write_bytes(b"half a file")
     checkpoints = ("last.safetensors.part", "best.safetensors.part")
-    for name in (*checkpoints, "corpus.a1.part", "model.new.b2.part", "model.new"):
+    for name in checkpoints:
         (begun / name).mkdir()
-        (begun / name / "config.json").write_bytes(b"half a file")
+        (begun / name / name).write_bytes(b"half a file")
+    for name in ("corpus.a1.part", "model.new.b2.part"):
+        (begun / name / "new").mkdir(parents=True)
+        (begun / name / "elmore-unfinished").touch()
+        (begun / name / "new/config.json").write_bytes(b"half a file")
     with (begun / "metrics.jsonl").open("ab") as metrics:
         metrics.write(b'{"update": 4, "tok')
     recipe = small(checkpoint_every=2)
@@ -212,6 +216,22 @@ def test_lost_metrics(begun: Path, text: Path, capsys: pytest.CaptureFixture[str
     (begun / "metrics.jsonl").unlink()
     message = refused(capsys, "pretrain", text, "--out", begun, *small_flags(checkpoint_every=2))
     assert "metrics.jsonl has 0 bytes, fewer than the" in message
+
+
+def test_a_checkpoint_is_written_after_the_metrics_are_on_the_disk(
+    tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+
+    def sync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    pretrain([text], tmp_path / "run", small(checkpoint_every=2))
+    saved = [place for place, name in enumerate(synced) if name == "last.safetensors"]
+    assert len(saved) > 1
+    for place in saved:
+        assert synced[place - 1 : place + 2] == ["metrics.jsonl", "last.safetensors", "run"]
 
 
 # --- processes of their own -----------------------------------------------------------------------

@@ -233,7 +233,7 @@ def test_one_folder_has_one_run_at_a_time(tmp_path: Path) -> None:
     recipe = small(n_epochs=0.2)
 
     def second(report: object) -> None:
-        with pytest.raises(ConfigError, match="another program is training in"):
+        with pytest.raises(ConfigError, match="another program is writing to"):
             pretrain([text], folder, recipe)
 
     pretrain([text], folder, recipe, tell=second)

@@ -220,7 +220,7 @@ def test_a_folder_of_someone_else_is_not_touched(tmp_path: Path, text: Path, nam
     theirs.parent.mkdir(parents=True)
     theirs.write_text("mine")
     static = write_vectors(tmp_path / "vectors.txt")
-    with pytest.raises(ConfigError, match=f"{name} is not of a training run"):
+    with pytest.raises(ConfigError, match=f"holds {name}, which no training run made"):
         pretrain([text], tmp_path / "run", small(static=str(static)))
     assert theirs.read_text() == "mine"
 

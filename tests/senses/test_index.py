@@ -27,7 +27,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def build(
     elmo: Elmo, folder: Path, config: IndexConfig = ALL, lines: list[str] = LINES
 ) -> OccurrenceIndex:
-    return build_index(elmo, lines, folder, config, source=["text"])
+    return build_index(elmo, lines, folder, config, source=[{"name": "text"}])
 
 
 def test_every_occurrence_is_there(tiny_elmo: Elmo, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_text_is_read_no_further_than_it_has_to_be(
     monkeypatch.setattr("elmore.senses.build._LINES_AT_ONCE", 2)
     config = IndexConfig(layers=(1,), words=("bank", "boat"), max_per_word=3)
     lines = iter(["a bank", "a bank", "a boat", "a bank", "a bank boat boat", *["a bank"] * 9])
-    found = build_index(tiny_elmo, lines, tmp_path / "index", config, source=["x"])
+    found = build_index(tiny_elmo, lines, tmp_path / "index", config, source=[{"name": "x"}])
     assert [len(found.rows(word)) for word in ("bank", "boat")] == [3, 3]
     assert len(list(lines)) == 8
 
@@ -82,7 +82,7 @@ def test_a_killed_build_goes_on_to_the_same_files(
     config = IndexConfig(layers=(1, 2), max_per_word=9)
     whole = build(tiny_elmo, tmp_path / "whole", config)
     with pytest.raises(KeyboardInterrupt):
-        build_index(tiny_elmo, cut(), tmp_path / "cut", config, source=["text"])
+        build_index(tiny_elmo, cut(), tmp_path / "cut", config, source=[{"name": "text"}])
     if (tmp_path / "cut/index.json").exists():
         with pytest.raises(FormatError, match="is not finished"):
             OccurrenceIndex.open(tmp_path / "cut")
@@ -92,6 +92,21 @@ def test_a_killed_build_goes_on_to_the_same_files(
     build(tiny_elmo, tmp_path / "cut", config)
     for path in whole.folder.iterdir():
         assert (tmp_path / "cut" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_second_build_is_refused_while_the_first_runs(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    def lines() -> Iterator[str]:
+        for line in LINES:
+            with pytest.raises(ConfigError, match="another program is writing to"):
+                build(tiny_elmo, tmp_path / "index")
+            yield line
+
+    build_index(tiny_elmo, lines(), tmp_path / "index", ALL, source=[{"name": "text"}])
+    alone = build(tiny_elmo, tmp_path / "alone")
+    files = sorted(path.name for path in alone.folder.iterdir())
+    assert sorted(path.name for path in (tmp_path / "index").iterdir()) == files
+    for name in files:
+        assert (tmp_path / "index" / name).read_bytes() == (alone.folder / name).read_bytes()
 
 
 def test_a_folder_that_is_no_index_stays_as_it_is(tiny_elmo: Elmo, tmp_path: Path) -> None:
@@ -123,8 +138,8 @@ def test_an_index_of_something_else(tiny_elmo: Elmo, tiny_model: Path, tmp_path:
     found = build(tiny_elmo, tmp_path / "index")
     with pytest.raises(ConfigError, match="was begun with another config"):
         build(tiny_elmo, tmp_path / "index", IndexConfig(layers=(1,)))
-    with pytest.raises(ConfigError, match="was begun with another corpus"):
-        build_index(tiny_elmo, LINES, tmp_path / "index", ALL, source=["other"])
+    with pytest.raises(ConfigError, match="was built from another text than other is now"):
+        build_index(tiny_elmo, LINES, tmp_path / "index", ALL, source=[{"name": "other"}])
     other = Elmo.from_pretrained(tiny_model)
     other.bilm.token_encoder.embedding.weight.data += 1
     with pytest.raises(FormatError, match="was built with another model"):

@@ -158,7 +158,7 @@ def test_indexes_of_two_models(
 ) -> None:  # fmt: skip
     other = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
     config = IndexConfig(layers=(2,))
-    built = build_index(other, ["a bank"] * 3, tmp_path / "other", config, source=["x"])
+    built = build_index(other, ["a bank"] * 3, tmp_path / "other", config, source=[{"name": "x"}])
     with pytest.raises(ConfigError, match="were built with another model each"):
         word_changes(old_and_new[0], built, 2)
 

@@ -32,7 +32,9 @@ LINES = [" ".join(np.random.default_rng(k).choice(WORDS, size=5 + k % 4)) for k 
 @pytest.fixture(scope="module")
 def index(tiny_elmo: Elmo, tmp_path_factory: pytest.TempPathFactory) -> OccurrenceIndex:
     folder = tmp_path_factory.mktemp("indexes") / "index"
-    return build_index(tiny_elmo, LINES, folder, IndexConfig(layers=(0, 2)), source=["text"])
+    return build_index(
+        tiny_elmo, LINES, folder, IndexConfig(layers=(0, 2)), source=[{"name": "text"}]
+    )
 
 
 def test_exact(index: OccurrenceIndex) -> None:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from elmore import Elmo, StaticVectors
+from elmore.errors import ConfigError
 from elmore.tasks import Classifier, Examples, PairClassifier
-from elmore.tasks.compare import compare
+from elmore.tasks.compare import RESULTS, compare
 from elmore.tasks.estimator import TaskModel
 
 TOKENS = [("good,film",), ("bad", "film")]
@@ -44,3 +45,22 @@ def test_all_variants_read_the_tokens_of_the_bilm(
     )  # fmt: skip
     assert [run.variant for run in runs] == ["static", "elmo"]
     assert given == [(expected * 4, expected * 4)] * 2
+
+
+def test_runs_of_other_vectors_or_examples_are_not_mixed_in(tmp_path: Path) -> None:
+    examples = Examples(["good film", "bad film"] * 6, ["yes", "no"] * 6)
+    path, folder = tmp_path / "vectors.txt", tmp_path / "out"
+
+    def run(n_seeds: int, number: float = 1.0, train: Examples = examples) -> int:
+        vectors = number * np.eye(3, dtype=np.float32)
+        StaticVectors(["good", "bad", "film"], vectors).write_text(path)
+        model = Classifier(None, path, hidden_dim=4, n_epochs=1)
+        return len(compare(model, train, examples, folder, variants=["static"], n_seeds=n_seeds))
+
+    assert run(1) == 1
+    kept = (folder / RESULTS).read_bytes()
+    for what, changes in (("static", {"number": 2.0}), ("examples", {"train": examples[:8]})):
+        with pytest.raises(ConfigError, match=rf"holds another comparison \({what} differs\)"):
+            run(2, **changes)
+        assert (folder / RESULTS).read_bytes() == kept
+    assert run(2) == 2

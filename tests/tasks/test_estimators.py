@@ -155,6 +155,52 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_result(tiny_elmo: Elmo, tmp_
         assert torch.equal(stopped.network_.state_dict()[name], weight)
 
 
+def test_a_run_is_resumed_by_the_same_run_only(
+    tiny_model: Path, static: StaticVectors, tmp_path: Path
+) -> None:
+    train, dev, run = texts(40), texts(10, seed=2), tmp_path / "run"
+
+    def stop(batch: int, n_batches: int, loss: float) -> None:
+        if (run / "last.safetensors").exists():
+            raise KeyboardInterrupt
+
+    def new(**changes: Any) -> Classifier:
+        elmo = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
+        return Classifier(**{"elmo": elmo, "static": static, **SMALL, **changes})
+
+    with pytest.raises(KeyboardInterrupt):
+        new().fit(train, dev=dev, folder=run, tell=stop)
+    kept = {path.name: path.read_bytes() for path in run.iterdir()}
+    assert sorted(kept) == ["last.safetensors", "run.json"]
+    other_static = StaticVectors(static.vocab.words, static.vectors + 1)
+    other_elmo = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
+    with torch.no_grad():
+        next(other_elmo.bilm.parameters()).add_(1)
+    for what, model, examples, watched in (
+        ("examples", new(), texts(40, seed=7), dev),
+        ("examples", new(), train, texts(10, seed=3)),
+        ("examples", new(), Examples(train.X, train.y[::-1]), dev),
+        ("settings", new(learning_rate=0.5), train, dev),
+        ("settings", new(dropout=0.7), train, dev),
+        ("settings", new(elmo_dropout=0.7), train, dev),
+        ("settings", new(seed=9), train, dev),
+        ("static", new(static=other_static), train, dev),
+        ("elmo", new(elmo=other_elmo), train, dev),
+    ):
+        with pytest.raises(ConfigError, match=rf"another run \({what} changed\)"):
+            model.fit(examples, dev=watched, folder=run)
+        assert {path.name: path.read_bytes() for path in run.iterdir()} == kept
+    resumed, whole = new().fit(train, dev=dev, folder=run), new().fit(train, dev=dev)
+    assert resumed.progress_ == whole.progress_
+
+
+def test_a_run_that_cannot_begin_leaves_nothing(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    model = Classifier(tiny_elmo, **SMALL | {"learning_rate": 1e30})
+    with pytest.raises(DataError, match="smaller learning_rate"):
+        model.fit(texts(9), folder=tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_roles_of_the_predicate_that_is_asked_about(tiny_elmo: Elmo, tmp_path: Path) -> None:
     """The word before the predicate is its role, so that only its place tells."""
     rng = random.Random(1)

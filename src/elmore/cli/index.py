@@ -53,7 +53,7 @@ def index(
     from elmore.embed import Elmo
     from elmore.senses.build import build_index
     from elmore.senses.index import IndexConfig
-    from elmore.text.files import STANDARD_INPUT, check_texts, read_texts
+    from elmore.text.files import STANDARD_INPUT, check_texts, describe_text, read_texts
 
     if not texts:
         raise ConfigError("there is no text; name the files of the corpus")
@@ -79,7 +79,8 @@ def index(
         try:
             found = build_index(
                 elmo, read_texts(texts, text_field), out, config,
-                source=[str(path) for path in texts], progress=progress,
+                source=[{**describe_text(path), "field": text_field} for path in texts],
+                progress=progress,
             )  # fmt: skip
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"{out} is kept; the same command goes on") from None

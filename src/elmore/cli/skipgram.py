@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from elmore.cli.terminal import progress_bar
 from elmore.errors import ConfigError
+from elmore.locks import locked
 from elmore.static.skipgram import SkipGramConfig
 from elmore.text import Normalization
 
@@ -54,7 +55,7 @@ def skipgram(
     check_texts(texts)
     tokenizer_by_name(tokenizer)("")  # which finds an extra that is missing
     reading = Reading(tokenizer, normalization, split_sentences)
-    with progress_bar(shown=True) as bar:
+    with locked(out.with_name(f".{out.name}.lock"), out), progress_bar(shown=True) as bar:
         tasks = {
             stage: bar.add_task(stage, total=None, tokens=0) for stage in ("tokenize", "train")
         }
@@ -65,4 +66,4 @@ def skipgram(
         vectors = train_skipgram(
             reading.sentences(read_texts(texts, text_field)), config, progress=progress
         )
-    vectors.save(out)
+        vectors.save(out)

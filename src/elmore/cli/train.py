@@ -1,6 +1,5 @@
 """`elmore train`: labelled examples to a trained task."""
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +17,8 @@ from elmore.cli.task_flags import (
 )
 from elmore.cli.terminal import FitBar
 from elmore.errors import ConfigError
+from elmore.locks import locked
+from elmore.tasks.fit import remove_run
 
 
 def train(
@@ -55,14 +56,15 @@ def train(
     examples = read_examples(task, train, data)
     watched = None if dev is None else read_examples(task, dev, data)
     run = out.with_name(f"{out.name}.run")
-    try:
-        with FitBar(model.n_epochs) as bar:
-            model.fit(examples, dev=watched, folder=run, tell=bar.tell, read=bar.read)
-    except KeyboardInterrupt:
-        said = f"{run} holds the epochs that are done; the same command goes on"
-        raise KeyboardInterrupt(said) from None
-    model.save(out)
-    shutil.rmtree(run, ignore_errors=True)
+    with locked(out.with_name(f".{out.name}.lock"), out):
+        try:
+            with FitBar(model.n_epochs) as bar:
+                model.fit(examples, dev=watched, folder=run, tell=bar.tell, read=bar.read)
+        except KeyboardInterrupt:
+            said = f"{run} holds the epochs that are done; the same command resumes"
+            raise KeyboardInterrupt(said) from None
+        model.save(out)
+        remove_run(run)
     sys.stdout.write(_summary(model, out))
 
 

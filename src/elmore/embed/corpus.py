@@ -21,6 +21,7 @@ from elmore.embed.pooling import Layers, check_layers
 from elmore.embed.results import DType, TokenVectors
 from elmore.embed.spool import Block, BlockSpool
 from elmore.embed.writers import check_out, open_writer
+from elmore.locks import locked_folder
 from elmore.text import normalize, split_sentences
 
 _MAX_BLOCK_TOKENS = 2**16  # what a kill may cost, however small the vectors
@@ -70,33 +71,47 @@ def embed_corpus(
     """Write the vectors of the texts in `lines` to `out`, going on where a killed run stopped."""
     check_out(out)
     check_layers(options.layers, elmo.n_layers)
-    spool = BlockSpool(spool_folder(out), {**elmo.fingerprint(), **asdict(options)})
-    iterator = iter(lines)
+    folder = spool_folder(out)
+    with locked_folder(folder, out):
+        spool = BlockSpool(folder, {**elmo.fingerprint(), **asdict(options)})
+        try:
+            size = _embed_corpus(elmo, iter(lines), out, options, spool, progress=progress)
+        except BaseException:
+            if spool.is_empty():
+                spool.remove()  # nothing to resume from
+            raise
+        spool.remove()
+        return size
+
+
+def _embed_corpus(
+    elmo: Elmo,
+    lines: Iterator[str],
+    out: Path,
+    options: CorpusOptions,
+    spool: BlockSpool,
+    *,
+    progress: Progress,
+) -> CorpusSize:
     n_layers = elmo.n_layers if options.layers == "all" else 1
     max_tokens = max(1, min(_MAX_BLOCK_TOKENS, options.block_numbers // (n_layers * elmo.dim)))
-    try:
-        for n_texts in spool.skip_finished(iterator):
-            progress(n_texts, None)
-        with ThreadPoolExecutor(1) as writer:
-            writing: Future[None] | None = None
-            for block in _ahead(_blocks(elmo, iterator, options, max_tokens)):
-                elmo.cache.clear()
-                vectors = _embed(elmo, block, options, progress)
-                if writing is not None:
-                    writing.result()
-                writing = writer.submit(spool.add, block, vectors)
+    for n_texts in spool.skip_finished(lines):
+        progress(n_texts, None)
+    with ThreadPoolExecutor(1) as writer:
+        writing: Future[None] | None = None
+        for block in _ahead(_blocks(elmo, lines, options, max_tokens)):
+            elmo.cache.clear()
+            vectors = _embed(elmo, block, options, progress)
             if writing is not None:
                 writing.result()
-        with open_writer(out, n_layers, elmo.dim, options.dtype) as target:
-            size = CorpusSize(0, 0)
-            for text in spool.texts():
-                target.write(size.n_texts, text)
-                size = CorpusSize(size.n_texts + 1, size.n_tokens + len(text.tokens))
-    except BaseException:
-        if spool.is_empty():
-            spool.remove()  # nothing to go on from
-        raise
-    spool.remove()
+            writing = writer.submit(spool.add, block, vectors)
+        if writing is not None:
+            writing.result()
+    with open_writer(out, n_layers, elmo.dim, options.dtype, spool.folder) as target:
+        size = CorpusSize(0, 0)
+        for text in spool.texts():
+            target.write(size.n_texts, text)
+            size = CorpusSize(size.n_texts + 1, size.n_tokens + len(text.tokens))
     return size
 
 

@@ -2,19 +2,20 @@
 
 import hashlib
 import json
-import os
-import shutil
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from elmore.embed.results import TokenVectors
-from elmore.errors import ConfigError, DataError, FormatError
+from elmore.errors import DataError, FormatError
+from elmore.folders import begin_job, new_file
+
+FORMAT = "elmore-blocks-1"
 
 _NOTHING = np.zeros((0, 0), dtype=np.float32)
 _BLOCK_ARRAYS = ("n_lines", "digest", "lengths", "tokens", "vectors")
@@ -32,19 +33,11 @@ class BlockSpool:
     """The finished blocks of an unfinished file, in a folder beside it."""
 
     def __init__(self, folder: Path, job: Mapping[str, Any]) -> None:
-        """Begin, or go on with, a run that all of `job` decides."""
+        """Begin, or resume, a run that all of `job` decides; the folder is locked."""
         self.folder = folder
         self.n_blocks = 0
         self.job = folder / "job.json"
-        found = json.loads(self.job.read_bytes()) if self.job.exists() else {}
-        others = [name for name in job if found.get(name) != job[name]]
-        if others and (self.job.exists() or not self.is_empty()):
-            raise ConfigError(
-                f"{folder} holds the blocks of another run ({', '.join(others)}); "
-                "remove it, or write to another file"
-            )
-        folder.mkdir(exist_ok=True)
-        _write_whole(self.job, lambda file: file.write(json.dumps(job, indent=2).encode()))
+        begin_job(self.job, {"format": FORMAT, **job})
 
     def skip_finished(self, lines: Iterator[str]) -> Iterator[int]:
         """Step over the lines of finished blocks; yield how many texts each had."""
@@ -69,7 +62,8 @@ class BlockSpool:
             "tokens": np.frombuffer(json.dumps(tokens).encode(), dtype=np.uint8),
             "vectors": np.concatenate([text.vectors for text in vectors] or [_NOTHING], axis=-2),
         }
-        _write_whole(self._path(self.n_blocks), lambda file: np.savez(file, **arrays))
+        with new_file(self._path(self.n_blocks)) as beside, beside.open("wb") as file:
+            np.savez(file, **arrays)
         self.n_blocks += 1
 
     def texts(self) -> Iterator[TokenVectors]:
@@ -89,11 +83,11 @@ class BlockSpool:
         return not self._path(0).exists()
 
     def remove(self) -> None:
-        """Remove the folder: the file is whole, or nothing was begun."""
+        """Remove all that is ours: the file is whole, or nothing was begun."""
         # The last block first and the job at the end: what a kill leaves is a shorter run.
-        for path in sorted(self.folder.glob("*.npz"), reverse=True):
-            path.unlink()
-        shutil.rmtree(self.folder)
+        for number in reversed(range(self.n_blocks)):
+            self._path(number).unlink()
+        self.job.unlink()
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:06d}.npz"
@@ -105,16 +99,6 @@ def _read_block(path: Path) -> dict[str, Any]:
             return {name: opened[name] for name in _BLOCK_ARRAYS}
     except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise FormatError(f"{path} cannot be read ({error}); remove its folder") from None
-
-
-def _write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file beside its place, see it to the disk, and rename it."""
-    beside = path.with_name(f"{path.name}.part")
-    with beside.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
 
 
 def _digest(lines: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
 """Vectors in, a file out, text by text: .jsonl, .npz, .h5 (as AllenNLP lays it out) or .parquet.
 
-A file is written beside its place and renamed at the end, so that a name never holds half a file.
+A file is written elsewhere and renamed at the end, so that a name never holds half a file.
 """
 
 import json
@@ -17,6 +17,7 @@ import numpy as np
 
 from elmore.embed.results import DType, TokenVectors
 from elmore.errors import ConfigError, MissingExtraError
+from elmore.folders import new_file
 from elmore.formats import NewHdf5
 
 
@@ -167,12 +168,16 @@ def check_out(path: Path) -> None:
 
 
 @contextmanager
-def open_writer(path: Path, n_layers: int, dim: int, dtype: DType) -> Iterator[VectorWriter]:
-    """Open the writer that the file's name asks for; each text has `n_layers` layers of `dim`."""
+def open_writer(
+    path: Path, n_layers: int, dim: int, dtype: DType, folder: Path
+) -> Iterator[VectorWriter]:
+    """Open the writer that the file's name asks for; each text has `n_layers` layers of `dim`.
+
+    The file is written in `folder`, which must be the program's own, and renamed at the end.
+    """
     check_out(path)
-    beside = path.with_name(f"{path.name}.part")
-    writer: VectorWriter | None = None
-    try:
+    with new_file(path, folder) as beside:
+        writer: VectorWriter
         if path.suffix == ".jsonl":
             writer = JsonLinesWriter(beside.open("wb"))
         elif path.suffix == ".npz":
@@ -181,12 +186,10 @@ def open_writer(path: Path, n_layers: int, dim: int, dtype: DType) -> Iterator[V
             writer = ParquetWriter(beside, n_layers, dim, dtype)
         else:
             writer = Hdf5Writer(beside)
-        yield writer
-        writer.close()
-        beside.replace(path)
-    except BaseException:
-        if writer is not None:
+        try:
+            yield writer
+            writer.close()
+        except BaseException:
             with suppress(Exception):  # the first error is the one to tell
                 writer.close()
-        beside.unlink(missing_ok=True)
-        raise
+            raise

@@ -6,13 +6,14 @@ softmax (`softmax`). Other files, such as dumped vectors, are left alone.
 
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
 
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.folders import new_folder, read_json, write_json
+from elmore.folders import new_file, new_folder, read_json, write_json
 from elmore.formats.bilm_tf_names import datasets
 from elmore.formats.hdf5 import Array, NewHdf5, holds, read_arrays
 from elmore.formats.pretrained import Pretrained, build_bilm, check_arrays, check_vocab
@@ -221,14 +222,12 @@ def write_word_vectors(path: str | Path, vectors: Array) -> None:
     path = Path(path)
     if vectors.ndim != 2:
         raise DataError(f"word vectors have shape {vectors.shape}; expected (words, numbers)")
-    beside = path.with_name(f"{path.name}.part")
-    try:
-        with NewHdf5(beside) as file:
-            file.add("embedding", vectors.astype(np.float32))
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with (
+        TemporaryDirectory(prefix=f"{path.name}.", suffix=".part", dir=path.parent) as work,
+        new_file(path, Path(work)) as beside,
+        NewHdf5(beside) as file,
+    ):
+        file.add("embedding", vectors.astype(np.float32))
 
 
 def _only(paths: list[Path], none: str, many: str) -> Path:

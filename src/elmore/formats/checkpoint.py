@@ -4,7 +4,6 @@ A file is written beside and renamed, so the one before is whole until the new o
 """
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from elmore.errors import FormatError
+from elmore.folders import sync
 
 FORMAT = "elmore-checkpoint-1"
 
@@ -40,9 +40,9 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
     try:
         save_file(tensors, beside / path.name, header)
-        with (beside / path.name).open("rb") as file:
-            os.fsync(file.fileno())
+        sync(beside / path.name)
         (beside / path.name).replace(path)
+        sync(path.parent)
     except SafetensorError as error:  # such as a full disk
         raise OSError(f"{path} cannot be written: {error}") from None
     finally:

@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import new_folder, read_json, write_json
+from elmore.folders import new_folder, read_json, shared_mode, write_json
 from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
 from elmore.model import (
     BiLMConfig,
@@ -107,7 +107,7 @@ def write_native(
         write_json(beside / CONFIG, content)
         try:
             save_file(stored, beside / WEIGHTS)
-            (beside / WEIGHTS).chmod(0o644)  # safetensors makes it private
+            shared_mode(beside / WEIGHTS)  # safetensors makes it private
         except SafetensorError as error:  # such as a full disk
             raise OSError(f"{folder} cannot be written: {error}") from None
         if model.vocab is not None:

@@ -15,8 +15,10 @@ Shapes: W distinct words, B sentences, N tokens, L layers, p projection_dim, c c
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmore.model.bilm import BiLM, BiLMState
@@ -25,13 +27,16 @@ from elmore.model.config import LstmConfig
 from elmore.model.engine import Reading, Sentences
 from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
 from elmore.model.products import Precision, Products, products
-from elmore.model.table_cnn import TableCnn
+from elmore.model.table_cnn import PRODUCT_WORDS, TableCnn
 from elmore.model.threads import TwoThreads
 from elmore.model.word_table import CharWordTable
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
 _MAX_GATE_ROWS = 1024
-# Words that go through the highways at once: 32 MB for each of their tensors, in each thread.
+# Matrix libraries multiply a few rows with other code, which rounds differently, and an input may
+# be a hundred times as large as a state: fewer rows than this are filled up with zeros.
+_MIN_INPUT_ROWS = 16
+# Words whose convolutions are held at once: 32 MB in each thread at the published original shape.
 _MAX_WORDS = 4096
 
 
@@ -98,7 +103,9 @@ class _FastLayer:
 
     def gates(self, x: Tensor) -> Tensor:
         """Return what the input gives to the gates, (N, p) -> (N, 4c)."""
-        return self.products.affine(self.bias, x, self.input)
+        n_missing = max(0, _MIN_INPUT_ROWS - len(x))
+        padded = F.pad(x, (0, 0, 0, n_missing)) if n_missing else x
+        return self.products.affine(self.bias, padded, self.input)[: len(x)]
 
     def run(self, gates: Tensor, sizes: list[int], h: Tensor, c: Tensor, out: Tensor) -> Tensor:
         """Step through the packed gates (N, 4c), which are used up; write h (N, p) to `out`.
@@ -193,15 +200,16 @@ class FastEngine:
         self._threads = TwoThreads()
 
     def token_vectors(self, token_ids: Tensor) -> Tensor:
-        """Encode words, half of them in each thread."""
+        """Encode words, half of them in each thread, or all in one where they are few."""
         vectors = torch.empty(len(token_ids), self.projection_dim)
+        n_parts = 1 if len(token_ids) <= PRODUCT_WORDS else 2
 
-        def encode(half: int) -> None:
-            for start in range(half, len(token_ids), 2 * _MAX_WORDS):
-                some = slice(start, start + 2 * _MAX_WORDS, 2)
+        def encode(part: int) -> None:
+            for start in range(part, len(token_ids), n_parts * _MAX_WORDS):
+                some = slice(start, start + n_parts * _MAX_WORDS, n_parts)
                 vectors[some] = self.encode(token_ids[some])
 
-        self._threads.both(encode)
+        self._threads.all([partial(encode, part) for part in range(n_parts)])
         return vectors
 
     def read(self, word_vectors: Tensor, sentences: Sentences, state: BiLMState | None) -> Reading:

@@ -5,6 +5,11 @@ computed once, for the whole alphabet; to convolve a word is then to look up w r
 and add them. Positions that see only padding give one constant, so each word is convolved only as
 far as it is written, and the maximum is over the same values.
 
+The matrix products that follow are made for a fixed number of words at a time, the last of them
+filled up with zeros. A product of another shape may round differently, so this is what makes a
+word's vector the same to the last bit whatever words are encoded with it (at the published shapes;
+rows of a few numbers, such as 6, round by how they lie in memory).
+
 Shapes: N words, C characters, d char_dim, n filters of one width, F all filters, p projection_dim.
 """
 
@@ -17,6 +22,8 @@ from elmore.model.products import Products
 
 # Rows of looked-up sums that are held at once: 8 MB for the widest published filter.
 _MAX_POSITIONS = 2048
+# Words in a matrix product. More would be slightly faster in bulk, fewer for a single new word.
+PRODUCT_WORDS = 64
 
 
 class _Linear:
@@ -62,7 +69,8 @@ class TableCnn:
         written = ((char_ids != char_ids[:, -1:]) * places).amax(dim=1)
         order = written.argsort(stable=True)
         lengths = written[order].tolist()
-        x = torch.empty(n_words, sum(len(bias) for bias in self.biases))
+        n_rows = -(-n_words // PRODUCT_WORDS) * PRODUCT_WORDS
+        x = torch.zeros(n_rows, sum(len(bias) for bias in self.biases))
         start = 0
         while start < n_words:
             # As many words as fit, with the longest of them deciding how far all are convolved.
@@ -73,6 +81,12 @@ class TableCnn:
             x[some] = self._convolve(char_ids[some], lengths[stop - 1] + 1)
             start = stop
         x = x.relu_() if self.activation == "relu" else x.tanh_()
+        starts = range(0, n_rows, PRODUCT_WORDS)
+        encoded = [self._project(x[start : start + PRODUCT_WORDS]) for start in starts]
+        return torch.cat(encoded)[:n_words] if encoded else self._project(x)
+
+    def _project(self, x: Tensor) -> Tensor:
+        """Pass maxima through the highways and the projection, (N, F) -> (N, p)."""
         for gate, transform in self.highways:
             g = gate(x).sigmoid_()
             x = (

@@ -263,7 +263,7 @@ class Trainer:
                 "n_since_best": self.n_since_best,
                 "held_out": self.held_out and asdict(self.held_out),
                 "best": self.best and asdict(self.best),
-                "metrics_length": metrics.length,
+                "metrics_length": metrics.sync(),
                 "seconds": self.seconds,
             }
             write_checkpoint(self.folder / LAST, Checkpoint(tensors, facts))

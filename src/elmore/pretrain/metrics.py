@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from elmore.errors import FormatError
+from elmore.folders import new_file
 
 METRICS, CURVE, TENSORBOARD = "metrics.jsonl", "curve.png", "tensorboard"
 
@@ -44,9 +45,9 @@ class Metrics:
                 if isinstance(value, float):
                     self._board.add_scalar(name, value, facts["update"])
 
-    @property
-    def length(self) -> int:
-        """How many bytes are written."""
+    def sync(self) -> int:
+        """See all lines to the disk, before a checkpoint counts on them; return their bytes."""
+        os.fsync(self._file.fileno())
         return self._file.tell()
 
     def close(self) -> None:
@@ -103,7 +104,6 @@ def draw_curve(folder: Path) -> None:
     if training or held_out:
         axes.legend(loc="upper right")
     figure.tight_layout()
-    beside = folder / f"{CURVE}.part"
-    figure.savefig(beside, dpi=120, format="png")
+    with new_file(folder / CURVE) as beside:
+        figure.savefig(beside, dpi=120, format="png")
     plt.close(figure)
-    beside.replace(folder / CURVE)

@@ -22,7 +22,7 @@ from elmore.pretrain.numbering import Numbering
 from elmore.pretrain.shards import FORMAT, MANIFEST, VOCAB, Corpus
 from elmore.pretrain.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.text import Vocab, tokenizer_by_name
-from elmore.text.files import STANDARD_INPUT, check_texts, read_texts
+from elmore.text.files import check_texts, describe_text, fingerprint, read_texts
 
 Progress = Callable[[str, int], None]
 """Is told what is done, "tokenize" or "number", and to how many more words."""
@@ -48,7 +48,7 @@ def prepare(
         raise DataError(f"the vocabulary lacks {', '.join(missing)}; add a line for each")
     origin = {
         "config": asdict(config),
-        "texts": [_describe(path) for path in paths],
+        "texts": [describe_text(path) for path in paths],
         "given_vocab": vocab and hashlib.sha256("\n".join(vocab).encode("utf-8")).hexdigest(),
     }
     if (folder / MANIFEST).exists():
@@ -124,19 +124,6 @@ def vocabulary_of(words: CommonWords, config: CorpusConfig) -> Vocab:
             f"min_count is {config.min_count}, but no word occurs more than {most} times; lower it"
         )
     return Vocab((*MARKS, *words.words))
-
-
-def _describe(path: Path) -> dict[str, Any]:
-    # Standard input and pipes can be read once only: they are known by their names.
-    is_file = path != STANDARD_INPUT and path.is_file()
-    return {"name": path.name, **(fingerprint(path) if is_file else {})}
-
-
-def fingerprint(path: Path) -> dict[str, Any]:
-    """Return the size and the hash of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"size": file.tell(), "sha256": digest}
 
 
 def _describe_words(tokenized: _Tokenized, vocab: Vocab) -> dict[str, Any]:

@@ -8,9 +8,8 @@ folder goes on where it stopped.
 import dataclasses
 import json
 import shutil
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,13 +19,16 @@ import torch
 from torch import Tensor
 
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import read_json, write_json
+from elmore.folders import is_format, read_json, remove_unfinished, write_json
 from elmore.formats import Pretrained, write_native
 from elmore.formats.checkpoint import read_checkpoint
+from elmore.formats.native import CONFIG
+from elmore.formats.native import FORMAT as MODEL_FORMAT
+from elmore.locks import locked_folder
 from elmore.model import BiLM, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.loop import BEST, LAST, Report, Trainer
-from elmore.pretrain.metrics import draw_curve
+from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.parameters import row_weights
 from elmore.pretrain.perplexity import Score
 from elmore.pretrain.prepare import Progress, prepare
@@ -44,7 +46,12 @@ from elmore.pretrain.static_start import (
 from elmore.static import StaticVectors
 from elmore.text import Vocab
 
-CORPUS, MODEL, RUN, LOCK = "corpus", "model", "run.json", ".lock"
+CORPUS, MODEL, NEW_MODEL, RUN = "corpus", "model", "model.new", "run.json"
+
+# All that a run writes and replaces, apart from its corpus, which is never replaced.
+_WRITTEN = (
+    MODEL, NEW_MODEL, RUN, LAST, BEST, METRICS, CURVE, TENSORBOARD, STATIC, SKIPGRAM,
+)  # fmt: skip
 
 # These decide how long a run is and how it is watched; to change them is to go on differently.
 _MAY_CHANGE = ("n_epochs", "patience", "evaluate_every", "max_held_out_tokens", "checkpoint_every")
@@ -82,8 +89,6 @@ def pretrain(
     tell: Callable[[Report], None] = lambda report: None,
 ) -> Run:
     """Train a biLM on the text in `paths`, or go on with the run in `folder`."""
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"{folder} is a file; --out names a folder")
     if recipe.static.static is not None and start is not None and not start.new_vocabulary:
         raise ConfigError(
             "with --from, --static gives vectors to words that are new to the model; "
@@ -91,7 +96,7 @@ def pretrain(
         )
     processes = Processes()
     try:
-        with _alone(folder) if processes.is_first else nullcontext():
+        with locked_folder(folder) if processes.is_first else nullcontext():
             if processes.is_first:
                 prepare_run(
                     paths, folder, recipe, start, n_processes=n_processes, progress=progress
@@ -114,25 +119,22 @@ def pretrain(
         processes.close()
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the run's folder: two programs that write there would spoil it for each other."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("wb") as file:
-        if sys.platform != "win32":
-            import fcntl  # noqa: PLC0415  not on every system
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ConfigError(
-                    f"another program is training in {folder}; wait for it, or choose another --out"
-                ) from None
-        try:
-            yield
-        finally:
-            if [path.name for path in folder.iterdir()] == [LOCK]:  # nothing came of it
-                shutil.rmtree(folder)
+def _check_ours(folder: Path) -> None:
+    """Refuse a folder in which a run would overwrite what is not its own."""
+    begun = folder / RUN
+    if begun.exists() and {"recipe", "start"} <= read_json(begun).keys():
+        names = [
+            name
+            for name in (MODEL, NEW_MODEL)
+            if (folder / name).exists() and not is_format(folder / name / CONFIG, MODEL_FORMAT)
+        ]
+    else:
+        names = [name for name in _WRITTEN if (folder / name).exists()]
+    if names:
+        raise ConfigError(
+            f"{folder} holds {', '.join(names)}, which no training run made; move it, or choose "
+            "another --out"
+        )
 
 
 def prepare_run(
@@ -145,6 +147,7 @@ def prepare_run(
     progress: Progress,
 ) -> Corpus:
     """Make or find the corpus of a run, and see that the run is the one that was begun."""
+    _check_ours(folder)
     path = folder / RUN
     begun = read_json(path) if path.exists() else {}
     content = {
@@ -154,9 +157,11 @@ def prepare_run(
     }
     if begun and (folder / LAST).exists():  # until then nothing depends on it
         _check_same(begun, content, folder)
-    _clear_static(folder, begun, content)
-    for left in folder.glob(f"{CORPUS}.*.part"):  # by a run that was killed
-        shutil.rmtree(left)
+    elif not _is_same_static(begun, content):
+        for made in (STATIC, SKIPGRAM):
+            shutil.rmtree(folder / made, ignore_errors=True)
+    for made in (CORPUS, STATIC, NEW_MODEL):
+        remove_unfinished(folder / made)  # by a run that was killed
     vocab = start.model.vocab if start and not start.new_vocabulary else None
     if not paths and (folder / CORPUS).is_dir():
         corpus = Corpus.open(folder / CORPUS)  # only going on
@@ -165,9 +170,7 @@ def prepare_run(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,
             progress=progress,
         )  # fmt: skip
-    beside = folder / f"{RUN}.part"
-    write_json(beside, content)
-    beside.replace(path)
+    write_json(path, content)
     prepare_static(corpus, folder, recipe.static, seed=recipe.training.seed, progress=progress)
     return corpus
 
@@ -272,18 +275,10 @@ def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> 
                 )
 
 
-def _clear_static(folder: Path, begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Remove static vectors that were made with other settings; refuse what no run has made."""
+def _is_same_static(begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether the static vectors that a run may hold are the ones that are wanted."""
     recipes = [_as_json(content.get("recipe", {}).get("static")) for content in (begun, wanted)]
-    is_same = begun.get("static") == wanted["static"] and recipes[0] == recipes[1]
-    for path in (folder / STATIC, folder / SKIPGRAM):
-        if path.exists() and not begun and wanted["static"]:
-            raise ConfigError(
-                f"{path} is not of a training run, and the run would write there; "
-                "choose another --out"
-            )
-        if begun and not is_same:
-            shutil.rmtree(path, ignore_errors=True)
+    return begun.get("static") == wanted["static"] and recipes[0] == recipes[1]
 
 
 def _defaults(table: str) -> dict[str, Any]:
@@ -340,9 +335,9 @@ def _finish(trainer: Trainer, recipe: Recipe) -> Run:
 
 def _write_model(model: Pretrained, folder: Path) -> None:
     """Write the model folder, in the place of an earlier one of the same run."""
-    beside = folder.with_name(f"{folder.name}.new")
-    for left in folder.parent.glob(f"{beside.name}*"):  # by a run that was killed
-        shutil.rmtree(left)
+    beside = folder.with_name(NEW_MODEL)
+    _check_ours(folder.parent)  # again: training is long
+    shutil.rmtree(beside, ignore_errors=True)  # of a run that was killed
     write_native(model, beside)
     shutil.rmtree(folder, ignore_errors=True)
     beside.rename(folder)

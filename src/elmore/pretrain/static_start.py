@@ -27,11 +27,12 @@ from elmore.model import BiLM
 from elmore.model.word_table import CharWordTable
 from elmore.pretrain.config import N_MARKS, StaticConfig
 from elmore.pretrain.parameters import row_weights
-from elmore.pretrain.prepare import Progress, fingerprint
+from elmore.pretrain.prepare import Progress
 from elmore.pretrain.shards import Corpus
 from elmore.static import StaticVectors
 from elmore.static.skipgram import SkipGramConfig, train_skipgram
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Vocab
+from elmore.text.files import fingerprint
 
 Array = npt.NDArray[np.float64]
 

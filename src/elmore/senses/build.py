@@ -20,6 +20,7 @@ import numpy.typing as npt
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError
 from elmore.folders import write_json
+from elmore.locks import LOCK, locked_folder
 from elmore.senses.index import (
     ENDS,
     FACTS,
@@ -47,10 +48,10 @@ def build_index(
     folder: Path,
     config: IndexConfig,
     *,
-    source: Sequence[str],
+    source: Sequence[Mapping[str, Any]],
     progress: Callable[[int, int], None] = lambda n_lines, n_occurrences: None,
 ) -> OccurrenceIndex:
-    """Build an index of `lines`, or go on with one; `source` names the corpus.
+    """Build an index of `lines`, or resume one; `source` tells its texts from any others.
 
     `progress` is told how many more lines were read and occurrences kept.
     """
@@ -66,25 +67,25 @@ def build_index(
             "normalization": elmo.model.normalization,
         },
         "config": json.loads(json.dumps(asdict(config))),  # as it will be read again
-        "corpus": list(source),
+        "corpus": [dict(text) for text in source],
         "dim": elmo.dim,
         "facts": asdict(Facts()),
     }
-    begun = read_facts(folder)
-    if begun is not None:
-        _check_same(begun, content, folder)
-        content = begun
-    elif folder.exists() and any(folder.iterdir()):
-        raise ConfigError(f"{folder} is not empty and no index; choose another name")
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
-        _write_facts(folder, content)
-    facts = Facts(**content["facts"])
-    if not facts.is_whole:
-        builder = _Builder(elmo, folder, config, facts)
-        for n_lines, n_kept in builder.read(islice(iter(lines), facts.n_lines, None)):
-            _write_facts(folder, {**content, "facts": asdict(facts)})
-            progress(n_lines, n_kept)
+    with locked_folder(folder):
+        begun = read_facts(folder)
+        if begun is not None:
+            _check_same(begun, content, folder)
+            content = begun
+        elif {path.name for path in folder.iterdir()} - {LOCK, f"{FACTS}.part"}:
+            raise ConfigError(f"{folder} is not empty and no index; choose another name")
+        else:
+            write_json(folder / FACTS, content)
+        facts = Facts(**content["facts"])
+        if not facts.is_whole:
+            builder = _Builder(elmo, folder, config, facts)
+            for n_lines, n_kept in builder.read(islice(iter(lines), facts.n_lines, None)):
+                write_json(folder / FACTS, {**content, "facts": asdict(facts)})
+                progress(n_lines, n_kept)
     return OccurrenceIndex.open(folder)
 
 
@@ -196,18 +197,17 @@ class _Builder:
         return True
 
 
-def _write_facts(folder: Path, content: dict[str, Any]) -> None:
-    beside = folder / f"{FACTS}.part"
-    write_json(beside, content)
-    beside.replace(folder / FACTS)
-
-
 def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
+    if begun["corpus"] != asked["corpus"]:
+        names = ", ".join(text["name"] for text in asked["corpus"])
+        raise ConfigError(
+            f"{folder} was built from another text than {names} is now; choose another --out, or "
+            "remove it to build it again"
+        )
     for name, other in (
         ("model", begun["model"]["hash"] != asked["model"]["hash"]),
         ("tokenizer", begun["model"]["tokenizer"] != asked["model"]["tokenizer"]),
         ("config", begun["config"] != asked["config"]),
-        ("corpus", begun["corpus"] != asked["corpus"]),
     ):
         if other:
             raise ConfigError(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import FormatError, MissingExtraError
-from elmore.folders import read_format, write_json
+from elmore.folders import new_file, read_format, write_json
 from elmore.senses.index import Ints, OccurrenceIndex, Vectors
 
 FORMAT = "elmore-search-1"
@@ -66,7 +66,7 @@ class Search:
             return cls(index, layer, None, Quality("exact", 1.0))
         faiss = _faiss()
         path = index.folder / f"search-{layer}.faiss"
-        facts, beside = path.with_suffix(".json"), path.with_suffix(".part")
+        facts = path.with_suffix(".json")
         if facts.exists():
             content = read_format(facts, FORMAT)
             if content["of"] != index.content:
@@ -80,11 +80,10 @@ class Search:
         name, cells = _learn_cells(faiss, index.vectors(layer))
         unmeasured = cls(index, layer, cells, Quality(name, math.nan))
         quality = Quality(name, unmeasured.measure_recall())
-        faiss.write_index(cells, str(beside))
-        beside.replace(path)
+        with new_file(path) as beside:
+            faiss.write_index(cells, str(beside))
         content = {"format": FORMAT, "of": index.content, "quality": asdict(quality)}
-        write_json(beside, content)
-        beside.replace(facts)
+        write_json(facts, content)
         return cls(index, layer, cells, quality)
 
     def nearest(self, vector: Floats, n: int) -> Found:

@@ -17,6 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from elmore.errors import ConfigError, DataError, MissingExtraError
+from elmore.folders import new_file
 from elmore.static.vectors import StaticVectors
 
 
@@ -118,15 +119,13 @@ def _learning_rate(config: SkipGramConfig, n_epochs_done: int) -> float:
 
 
 def _save_state(model: Any, path: Path, config: SkipGramConfig, n_done: int) -> None:
-    """Write all that the next epoch needs, beside and renamed."""
+    """Write all that the next epoch needs."""
     name, keys, place, _, _ = model.random.get_state()
-    beside = path.with_suffix(".part")
-    with beside.open("wb") as file:
+    with new_file(path) as beside, beside.open("wb") as file:
         np.savez(
             file, config=json.dumps(asdict(config)), n_done=n_done, vectors=model.wv.vectors,
             outputs=model.syn1neg, random_name=name, random_keys=keys, random_place=place,
         )  # fmt: skip
-    beside.replace(path)
 
 
 def _load_state(model: Any, path: Path, config: SkipGramConfig) -> int:
@@ -153,12 +152,11 @@ def _write(
 ) -> None:
     """Write sentences as gensim reads them, one a line; each epoch reads the file again."""
     n_words = 0
-    beside = path.with_suffix(".part")
-    with beside.open("w", encoding="utf-8", newline="\n") as file:
-        for sentence in sentences:
-            file.write(" ".join(sentence) + "\n")
-            n_words += len(sentence)
-            progress("tokenize", n_words, 0)
-    if not n_words:
-        raise DataError("the text has no word to learn from; expected some sentences")
-    beside.replace(path)
+    with new_file(path) as beside:
+        with beside.open("w", encoding="utf-8", newline="\n") as file:
+            for sentence in sentences:
+                file.write(" ".join(sentence) + "\n")
+                n_words += len(sentence)
+                progress("tokenize", n_words, 0)
+        if not n_words:
+            raise DataError("the text has no word to learn from; expected some sentences")

@@ -4,7 +4,6 @@ Each run is written down as soon as it is done, so that a comparison that was st
 runs read the same tokens, and share one cache of the biLM's vectors.
 """
 
-import hashlib
 import json
 import statistics
 from collections.abc import Callable, Sequence
@@ -12,9 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from elmore.embed import Elmo
 from elmore.errors import ConfigError
 from elmore.folders import read_json, write_json
+from elmore.locks import LOCK, locked_folder
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.readers import Examples
 
@@ -80,46 +79,45 @@ def compare(
             raise ConfigError(f"variant {variant!r} needs static vectors; name a file (--static)")
     if n_seeds < 1:
         raise ConfigError(f"n_seeds is {n_seeds}; expected at least 1")
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / RESULTS
-    settings = {
-        name: value.model.fingerprint() if isinstance(value, Elmo) else str(value)
-        for name, value in model.get_params().items()
-        if name not in ("seed", "cache")
-    }
+    model._open()  # static vectors once for all runs, so that all have the same
+    model = type(model)(**{**model.get_params(), "static": model.sources_.static})
     train, dev = model.tokenized(train), model.tokenized(dev)
-    asked = {
-        "task": model.task,
-        "settings": settings,
-        "n_train": len(train),
-        "n_dev": len(dev),
-        "examples": hashlib.sha256(repr((train, dev)).encode("utf-8", "replace")).hexdigest(),
-    }
-    runs = _read(path, asked)
-    done = {(run.variant, run.seed) for run in runs}
-    for seed in range(1, n_seeds + 1):
-        for variant in variants:
-            if (variant, seed) in done:
-                continue
-            made = type(model)(**{
-                **model.get_params(), **VARIANTS[variant], "seed": seed, "cache": folder / CACHE,
-            })  # fmt: skip
-            made.fit(train, dev=dev, **watch(variant, seed))
-            mixes = {place: mix.weights() for place, mix in made.mixes.items()}
-            progress = made.progress_
-            assert progress.best is not None
-            runs.append(Run(variant, seed, progress.best, progress.epoch, mixes))
-            beside = path.with_suffix(".part")
-            write_json(beside, {**asked, "runs": [asdict(run) for run in runs]})
-            beside.replace(path)
+    model._open()
+    facts = model.facts(train, dev)
+    del facts["settings"]["seed"]
+    asked = {**facts, "n_train": len(train), "n_dev": len(dev)}
+    path = folder / RESULTS
+    with locked_folder(folder):
+        runs = _read(path, asked)
+        done = {(run.variant, run.seed) for run in runs}
+        for seed in range(1, n_seeds + 1):
+            for variant in variants:
+                if (variant, seed) in done:
+                    continue
+                made = type(model)(**{
+                    **model.get_params(), **VARIANTS[variant], "seed": seed,
+                    "cache": folder / CACHE,
+                })  # fmt: skip
+                made.fit(train, dev=dev, **watch(variant, seed))
+                mixes = {place: mix.weights() for place, mix in made.mixes.items()}
+                progress = made.progress_
+                assert progress.best is not None
+                runs.append(Run(variant, seed, progress.best, progress.epoch, mixes))
+                write_json(path, {**asked, "runs": [asdict(run) for run in runs]})
     return [run for run in runs if run.variant in variants and run.seed <= n_seeds]
 
 
 def _read(path: Path, asked: dict[str, Any]) -> list[Run]:
-    """Return the runs that are done, if they are of the same comparison."""
+    """Return the runs that are done, if they are of the same comparison; begin it if it is new."""
     if not path.exists():
+        if {file.name for file in path.parent.iterdir()} - {LOCK, f"{path.name}.part"}:
+            raise ConfigError(f"{path.parent} is not empty and no comparison; choose another --out")
+        write_json(path, {**asked, "runs": []})
         return []
     content = read_json(path)
+    if content.keys() == {*asked, "runs"} and not content["runs"]:
+        write_json(path, {**asked, "runs": []})  # no run depends on what was asked before
+        return []
     for name, value in asked.items():
         if content.get(name) != json.loads(json.dumps(value)):
             raise ConfigError(

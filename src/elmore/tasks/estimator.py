@@ -4,8 +4,9 @@ A setting is a field of a dataclass, so that `get_params`, `clone` and the comma
 """
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,9 +22,9 @@ from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
 from elmore.model import ScalarMix
 from elmore.model.mix import Norm
 from elmore.static import StaticVectors
-from elmore.tasks.fit import Dataset, FitConfig, Progress, Tell, fit
+from elmore.tasks.fit import Dataset, FitConfig, Progress, Tell, fit, run_folder
 from elmore.tasks.inputs import MixedLayers, Sentences, Sources, TokenInput, Where
-from elmore.tasks.layers import Read, Tokens, stored_layers
+from elmore.tasks.layers import Read, Tokens, deciding_facts, stored_layers
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.networks import Batch
 from elmore.tasks.readers import Examples
@@ -159,7 +160,10 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         self._open()
         torch.manual_seed(self.seed)
         self.network_ = self._new_network()
-        with self._folder() as cache:
+        with ExitStack() as stack:
+            if folder is not None:
+                stack.enter_context(run_folder(Path(folder), self.facts(train, dev)))
+            cache = stack.enter_context(self._folder())
             learnt = Dataset(self._read(train.X, cache, read), self._targets(train.y))
             watched = Dataset(self._read(dev.X, cache, read), None)
             self.progress_: Progress = fit(
@@ -172,6 +176,18 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 tell=tell,
             )
         return self
+
+    def facts(self, train: Examples, dev: Examples) -> dict[str, Any]:
+        """Return all that decides what is learnt, once the vectors are open."""
+        elmo, static = self.sources_.elmo, self.sources_.static
+        return {
+            "task": self.task,
+            "settings": {k: v for k, v in self.get_params().items() if k not in _NOT_SAVED},
+            "tokenizer": self.tokenizer_.name,
+            "elmo": elmo and deciding_facts(elmo),
+            "static": static and static.fingerprint(),
+            "examples": hashlib.sha256(repr((train, dev)).encode("utf-8", "replace")).hexdigest(),
+        }
 
     def _fit_config(self) -> FitConfig:
         return FitConfig(**{f.name: getattr(self, f.name) for f in dataclasses.fields(FitConfig)})

@@ -7,7 +7,8 @@ written after each epoch, so that a run that was stopped goes on to the very sam
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,14 @@ import torch
 from torch import Tensor
 
 from elmore.errors import ConfigError, DataError
+from elmore.folders import begin_job
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from elmore.locks import locked_folder
 from elmore.tasks.inputs import Sentences
 from elmore.tasks.networks import Batch
 
-LAST = "last.safetensors"
+LAST, RUN = "last.safetensors", "run.json"
+FORMAT = "elmore-fit-1"
 
 _BATCHES_SORTED_TOGETHER = 50
 _FEWEST_UPDATES = 20  # in an epoch, if batches of _SMALLEST_BATCH allow it
@@ -123,7 +127,7 @@ def fit(
 ) -> Progress:
     """Train `network` on `train`, and leave the weights in it for which `score` was highest.
 
-    With a folder, a checkpoint is kept there, and a run that was stopped goes on.
+    With a folder (`run_folder`), a checkpoint is kept there, and a run that was stopped resumes.
     """
     learner = _Learner(network, config, class_weights)
     progress = Progress(learning_rate=config.learning_rate)
@@ -143,11 +147,30 @@ def fit(
         elif (progress.epoch - progress.best_epoch) % _EPOCHS_TO_HALVE == 0:
             progress.learning_rate /= 2
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
             write_checkpoint(folder / LAST, learner.checkpoint(progress, best))
     network.load_state_dict(best)
     network.eval()
     return progress
+
+
+@contextmanager
+def run_folder(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
+    """Hold the folder of a run's checkpoint; refuse that of a run which `facts` did not decide."""
+    with locked_folder(folder):
+        begin_job(folder / RUN, {"format": FORMAT, **facts})
+        try:
+            yield
+        finally:
+            if not (folder / LAST).exists():  # nothing to resume from
+                remove_run(folder)
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a run that is no longer needed, and nothing else that may be in its folder."""
+    for name in (LAST, RUN):
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):  # where something else is in it
+        folder.rmdir()
 
 
 def _weights(network: Any) -> dict[str, Tensor]:

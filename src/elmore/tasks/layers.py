@@ -49,11 +49,15 @@ def stored_layers(
     return stored
 
 
-def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType) -> str:
+def deciding_facts(elmo: Elmo) -> dict[str, str]:
+    """Return all that decides the layers of given tokens."""
     facts = elmo.fingerprint()
-    digest = hashlib.blake2b(
-        repr([dtype, *(facts[name] for name in _DECIDING)]).encode(), digest_size=16
-    )
+    return {name: facts[name] for name in _DECIDING}
+
+
+def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType) -> str:
+    facts = deciding_facts(elmo)
+    digest = hashlib.blake2b(repr([dtype, *facts.values()]).encode(), digest_size=16)
     for sentence in sentences:
         digest.update(("\x1f".join(sentence) + "\x1e").encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

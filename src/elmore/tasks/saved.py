@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import new_folder, read_format, write_json
+from elmore.folders import new_folder, read_format, shared_mode, write_json
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FORMAT = "elmore-task-1"
@@ -26,7 +26,7 @@ def write_task(folder: Path, content: Mapping[str, Any], weights: Mapping[str, T
             save_file(
                 {name: value.contiguous() for name, value in weights.items()}, beside / WEIGHTS
             )
-            (beside / WEIGHTS).chmod(0o644)  # safetensors makes it private
+            shared_mode(beside / WEIGHTS)  # safetensors makes it private
         except SafetensorError as error:  # such as a full disk
             raise OSError(f"{folder} cannot be written: {error}") from None
 

@@ -5,10 +5,12 @@ of several lines gives several. All but .parquet may be [packed](packed.py), and
 from standard input.
 """
 
+import hashlib
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from elmore.errors import DataError, MissingExtraError
 from elmore.text.lines import decode_lines
@@ -28,6 +30,22 @@ def check_texts(paths: Sequence[Path]) -> None:
             raise DataError(f"{path} is a folder; name the files in it, such as {path}/*.txt")
         if not path.exists():
             raise DataError(f"{path} does not exist; expected a file of text")
+
+
+def describe_text(path: Path) -> dict[str, Any]:
+    """Return what tells a text from others: its name, its size and its hash.
+
+    Standard input and pipes can be read once only: they are known by their names.
+    """
+    is_file = path != STANDARD_INPUT and path.is_file()
+    return {"name": path.name, **(fingerprint(path) if is_file else {})}
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    """Return the size and the hash of a file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"size": file.tell(), "sha256": digest}
 
 
 def read_texts(paths: Sequence[Path], text_field: str) -> Iterator[str]:

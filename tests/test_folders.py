@@ -1,0 +1,95 @@
+"""Files and folders are there whole or not at all, and nothing that is not ours is touched."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from elmore.errors import ConfigError
+from elmore.folders import begin_job, new_file, new_folder, remove_unfinished, write_json
+from elmore.formats import read_pretrained, write_native
+
+
+@pytest.fixture
+def umask() -> Iterator[int]:
+    before = os.umask(0o077)
+    yield 0o077
+    os.umask(before)
+
+
+def test_an_interrupted_file_leaves_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+    with pytest.raises(UnicodeEncodeError), new_file(path) as beside:
+        beside.write_text("half\ud800", encoding="utf-8")
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+    assert path.read_text() == "before"
+
+
+def test_a_link_in_the_way_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / "a.json.part").symlink_to(tmp_path / "target")
+    write_json(tmp_path / "a.json", {"a": 1})
+    assert (tmp_path / "target").read_text() == "mine"
+    assert not (tmp_path / "a.json").is_symlink()
+
+
+def test_all_is_on_the_disk_before_it_is_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+
+    def sync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with new_folder(tmp_path / "out") as folder:
+        (folder / "one").write_text("1")
+        assert synced == []
+    assert synced == ["one", "new", tmp_path.name]
+    synced.clear()
+    with new_file(tmp_path / "file") as beside:
+        beside.write_text("1")
+    assert synced == ["file.part", tmp_path.name]
+
+
+def test_what_killed_programs_left(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "out"):
+        (left,) = tmp_path.iterdir()
+        left.rename(tmp_path / "out.killed.part")  # as if the program had ended here
+        (tmp_path / "out.mine.part").mkdir()
+        (tmp_path / "out.mine.part/thesis").write_text("mine")
+        remove_unfinished(tmp_path / "out")
+        assert [path.name for path in tmp_path.iterdir()] == ["out.mine.part"]
+        left.joinpath("new").mkdir(parents=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.mine.part"]
+
+
+def test_files_are_as_private_as_their_user_wants(
+    tmp_path: Path, tiny_model: Path, umask: int
+) -> None:
+    write_native(read_pretrained(tiny_model), tmp_path / "model")
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    assert modes.pop("model") == 0o700
+    assert set(modes.values()) == {0o600}
+    os.umask(0o022)
+    write_native(read_pretrained(tiny_model), tmp_path / "open")
+    assert (tmp_path / "open").stat().st_mode & 0o777 == 0o755
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "open").iterdir()} == {0o644}
+
+
+def test_a_job_is_resumed_by_its_like_only(tmp_path: Path) -> None:
+    job = tmp_path / "job.json"
+    content = {"format": "x-1", "size": (1, 2), "model": "a"}
+    for _ in range(2):
+        begin_job(job, content)
+    before = job.read_bytes()
+    with pytest.raises(ConfigError, match=r"another run \(model changed\); run the same as before"):
+        begin_job(job, {**content, "model": "b"})
+    assert job.read_bytes() == before
+    for other in ('{"format": "y-1"}', "[1]", "no JSON"):
+        job.write_text(other)
+        with pytest.raises(ConfigError, match="something else is in it; move that"):
+            begin_job(job, content)
+        assert job.read_text() == other
