@@ -278,7 +278,7 @@ def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> 
 def _is_same_static(begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Return whether the static vectors that a run may hold are the ones that are wanted."""
     recipes = [_as_json(content.get("recipe", {}).get("static")) for content in (begun, wanted)]
-    return begun.get("static") == wanted["static"] and recipes[0] == recipes[1]
+    return bool(begun.get("static") == wanted["static"] and recipes[0] == recipes[1])
 
 
 def _defaults(table: str) -> dict[str, Any]:
