@@ -112,7 +112,10 @@ def test_numbers_that_float16_cannot_hold(
     read = tiny_elmo.encode_tokens
 
     def huge(*given: Any, **options: Any) -> Any:
-        return [replace(found, vectors=1e6 * found.vectors) for found in read(*given, **options)]
+        return [
+            replace(found, vectors={k: 1e6 * v for k, v in found.vectors.items()})
+            for found in read(*given, **options)
+        ]
 
     monkeypatch.setattr(tiny_elmo, "encode_tokens", huge)
     with pytest.raises(DataError, match="layer 0 has numbers above 65,504"):

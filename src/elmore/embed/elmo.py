@@ -11,7 +11,14 @@ import numpy.typing as npt
 import torch
 
 from elmore.embed.cache import KnownWords, WordCache
-from elmore.embed.pooling import Layers, Pooling, check_layers, pool, select_layers
+from elmore.embed.pooling import (
+    Layers,
+    Pooling,
+    check_layers,
+    layers_dim,
+    pool,
+    select_layers,
+)
 from elmore.embed.precision import PrecisionName
 from elmore.embed.reader import CarriedState, EngineName, Reader
 from elmore.embed.results import (
@@ -27,7 +34,7 @@ from elmore.embed.session import Session
 from elmore.embed.texts import Texts, TokenizedText, tokenize, with_marks
 from elmore.errors import ConfigError, DataError, ElmoreWarning
 from elmore.formats import Pretrained, read_pretrained, read_word_vectors, write_native
-from elmore.model import BiLM, BiLMConfig, ScalarMix, has_bfloat16
+from elmore.model import BiLM, BiLMConfig, ScalarMix, context_states, has_bfloat16
 from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
@@ -150,7 +157,7 @@ class Elmo:
 
     @mix.setter
     def mix(self, mix: ScalarMix) -> None:
-        if len(mix.w) != self.n_layers:
+        if len(mix.w) != self.n_layers + mix.context_layer:
             raise ConfigError(f"the mix has {len(mix.w)} weights, for {self.n_layers} layers")
         self._mix = deepcopy(mix).requires_grad_(False).to(self.reader.device).eval()
 
@@ -198,7 +205,7 @@ class Elmo:
         self,
         texts: Texts,
         *,
-        layers: Layers = "mix",
+        layers: Layers | Sequence[Layers] = "mix",
         keep_sentence_marks: bool = False,
         output: Output = "numpy",
         dtype: DType = "float32",
@@ -207,7 +214,10 @@ class Elmo:
 
         Texts are strings or lists of tokens: ["The", "bank"] is two texts, [["The", "bank"]] one.
         `layers` is "mix" (their weighted mean), "all", "top", or a number from 0, the context-free
-        layer, upwards.
+        layer, upwards; or the states that predict each word, which have not read it: "context",
+        the forward state before it beside the backward state after it, and "expected", their sum,
+        half as wide. A list of these gives a dictionary of vectors, from one reading. A sentence
+        mark that is kept has zeros for the side on which there is nothing.
         """
         return self._encode_tokens(
             texts,
@@ -226,7 +236,7 @@ class Elmo:
         output: Output = "numpy",
         dtype: DType = "float32",
     ) -> Any:
-        """Return one vector per text, (texts, D) or, for layers="all", (texts, L + 1, D).
+        """Return one vector per text, (texts, D); for layers="all" (texts, L + 1, D).
 
         Only the text's own words are pooled: no padding, no sentence marks. A text without words
         gets zeros.
@@ -235,10 +245,11 @@ class Elmo:
         check_layers(layers, self.n_layers)
         convert = converter(output, dtype)
         tokenized = self._tokenize(texts)
-        shape = (self.n_layers, self.dim) if layers == "all" else (self.dim,)
+        dim = layers_dim(layers, self.dim)
+        shape = (self.n_layers, dim) if layers == "all" else (dim,)
         pooled = torch.zeros(len(tokenized), *shape, device=self.reader.device)
         for i, everything in self.reader.read([text.tokens for text in tokenized]):
-            pooled[i] = pool(select_layers(everything[:, 1:-1], layers, self.mix), pooling)
+            pooled[i] = pool(select_layers(everything, layers, self.mix), pooling)
         return convert(pooled)
 
     def scores(self, texts: Texts) -> list[Scores]:
@@ -255,8 +266,7 @@ class Elmo:
         for i, everything in self.reader.read([text.tokens for text in tokenized]):
             tokens = tokenized[i].tokens
             words = torch.from_numpy(vocab.encode(tokens)).to(everything.device)
-            # The state before a word, from the left; the state after it, from the right.
-            forward, backward = everything[-1].chunk(2, dim=1)
+            before, after = context_states(everything[-1])[1:-1].chunk(2, dim=1)
             by_direction = [
                 torch.cat(
                     [
@@ -265,7 +275,7 @@ class Elmo:
                     ]
                     or [everything.new_zeros(0)]
                 ).numpy(force=True)
-                for states in (forward[:-2], backward[2:])
+                for states in (before, after)
             ]
             known = np.array([word in vocab for word in tokens], dtype=bool)
             found[i] = Scores(tokens, by_direction[0], by_direction[1], known)
@@ -300,7 +310,7 @@ class Elmo:
         self,
         texts: Texts,
         *,
-        layers: Layers,
+        layers: Layers | Sequence[Layers],
         keep_sentence_marks: bool,
         output: Output,
         dtype: DType,
@@ -308,15 +318,26 @@ class Elmo:
         done: Callable[[int], None] = lambda n_tokens: None,
     ) -> list[TokenVectors]:
         """Do what is public elsewhere; `done` is told the tokens of each text when it is read."""
-        check_layers(layers, self.n_layers)
+        several = isinstance(layers, Sequence) and not isinstance(layers, str)
+        wanted: list[Any] = list(layers) if several else [layers]  # type: ignore[arg-type]
+        for which in wanted:
+            check_layers(which, self.n_layers)
         convert = converter(output, dtype)
         tokenized = self._tokenize(texts)
         found: dict[int, TokenVectors] = {}
         for i, everything in self.reader.read([text.tokens for text in tokenized], carried):
             text = with_marks(tokenized[i]) if keep_sentence_marks else tokenized[i]
-            wanted = everything if keep_sentence_marks else everything[:, 1:-1]
-            vectors = convert(select_layers(wanted, layers, self.mix))
-            found[i] = TokenVectors(text.tokens, vectors, text.spans)
+            vectors = {
+                which: convert(
+                    select_layers(
+                        everything, which, self.mix, keep_sentence_marks=keep_sentence_marks
+                    )
+                )
+                for which in wanted
+            }
+            found[i] = TokenVectors(
+                text.tokens, vectors if several else vectors[layers], text.spans
+            )
             done(len(text.tokens))
         return [found[i] for i in range(len(tokenized))]
 

@@ -2,6 +2,7 @@
 
 from elmore.model.bilm import BiLM, BiLMOutput, BiLMState
 from elmore.model.config import BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.model.context import context_states, expected_states, with_context_layer
 from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
 from elmore.model.engine import Engine, Sentences, TextbookEngine
 from elmore.model.fast import FastEngine
@@ -27,5 +28,8 @@ __all__ = [
     "Sentences",
     "TextbookEngine",
     "WordTableConfig",
+    "context_states",
+    "expected_states",
     "has_bfloat16",
+    "with_context_layer",
 ]
