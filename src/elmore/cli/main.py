@@ -34,6 +34,7 @@ for verb, summary in {
     "change": "Say how the use of words changed from one corpus to another.",
     "probe": "Measure what each layer knows of words' tags.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
+    "calibrate": "Measure the means and deviations of a model's layers, for cosines.",
     "convert": "Convert a model from or to the published format.",
 }.items():
     app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used

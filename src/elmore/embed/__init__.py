@@ -1,6 +1,7 @@
 """Sentences to arrays."""
 
 from elmore.embed.cache import WordCache
+from elmore.embed.calibrate import calibrate
 from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines, spool_folder
 from elmore.embed.elmo import Elmo
 from elmore.embed.results import Scores, TokenIds, TokenVectors
@@ -16,6 +17,7 @@ __all__ = [
     "TokenIds",
     "TokenVectors",
     "WordCache",
+    "calibrate",
     "check_out",
     "embed_corpus",
     "embed_lines",

@@ -33,7 +33,7 @@ from elmore.embed.results import (
 from elmore.embed.session import Session
 from elmore.embed.texts import Texts, TokenizedText, tokenize, with_marks
 from elmore.errors import ConfigError, DataError, ElmoreWarning
-from elmore.formats import Pretrained, read_pretrained, read_word_vectors, write_native
+from elmore.formats import Calibration, Pretrained, read_pretrained, read_word_vectors, write_native
 from elmore.model import BiLM, BiLMConfig, ScalarMix, context_states, has_bfloat16
 from elmore.text import (
     BEGIN_SENTENCE,
@@ -207,6 +207,7 @@ class Elmo:
         *,
         layers: Layers | Sequence[Layers] = "mix",
         keep_sentence_marks: bool = False,
+        standardize: bool = False,
         output: Output = "numpy",
         dtype: DType = "float32",
     ) -> list[TokenVectors]:
@@ -217,12 +218,14 @@ class Elmo:
         layer, upwards; or the states that predict each word, which have not read it: "context",
         the forward state before it beside the backward state after it, and "expected", their sum,
         half as wide. A list of these gives a dictionary of vectors, from one reading. A sentence
-        mark that is kept has zeros for the side on which there is nothing.
+        mark that is kept has zeros for the side on which there is nothing. `standardize` takes
+        the model's calibration off, so that cosines spread out; there is none for "mix".
         """
         return self._encode_tokens(
             texts,
             layers=layers,
             keep_sentence_marks=keep_sentence_marks,
+            standardize=standardize,
             output=output,
             dtype=dtype,
         )
@@ -303,6 +306,14 @@ class Elmo:
         mask = torch.arange(ids.shape[1]) < lengths[:, None]
         return TokenIds(ids.to(self.reader.device), mask.to(self.reader.device))
 
+    def _calibration(self) -> Calibration:
+        if self.model.calibration is None:
+            raise ConfigError(
+                "this model has no calibration to standardize its vectors by; "
+                "make one: elmore calibrate MODEL TEXT --out FOLDER"
+            )
+        return self.model.calibration
+
     def _tokenize(self, texts: Texts) -> list[TokenizedText]:
         return tokenize(texts, self.tokenizer, self.model.normalization)
 
@@ -314,6 +325,7 @@ class Elmo:
         keep_sentence_marks: bool,
         output: Output,
         dtype: DType,
+        standardize: bool = False,
         carried: CarriedState | None = None,
         done: Callable[[int], None] = lambda n_tokens: None,
     ) -> list[TokenVectors]:
@@ -323,18 +335,19 @@ class Elmo:
         for which in wanted:
             check_layers(which, self.n_layers)
         convert = converter(output, dtype)
+        calibration = self._calibration() if standardize else None
         tokenized = self._tokenize(texts)
         found: dict[int, TokenVectors] = {}
         for i, everything in self.reader.read([text.tokens for text in tokenized], carried):
             text = with_marks(tokenized[i]) if keep_sentence_marks else tokenized[i]
-            vectors = {
-                which: convert(
-                    select_layers(
-                        everything, which, self.mix, keep_sentence_marks=keep_sentence_marks
-                    )
+            vectors = {}
+            for which in wanted:
+                chosen = select_layers(
+                    everything, which, self.mix, keep_sentence_marks=keep_sentence_marks
                 )
-                for which in wanted
-            }
+                if calibration is not None:
+                    chosen = calibration.standardize(chosen, which)
+                vectors[which] = convert(chosen)
             found[i] = TokenVectors(
                 text.tokens, vectors if several else vectors[layers], text.spans
             )
