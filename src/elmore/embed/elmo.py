@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 
 from elmore.embed.cache import KnownWords, WordCache
+from elmore.embed.fill import Filler, Sides, Substitutes
 from elmore.embed.pooling import (
     Layers,
     Pooling,
@@ -305,6 +306,22 @@ class Elmo:
         lengths = torch.tensor([len(row) for row in rows])
         mask = torch.arange(ids.shape[1]) < lengths[:, None]
         return TokenIds(ids.to(self.reader.device), mask.to(self.reader.device))
+
+    def fill(
+        self,
+        texts: str | Texts,
+        *,
+        word: str | int | None = None,
+        sides: Sides = "both",
+        n: int = 10,
+    ) -> list[Substitutes]:
+        """Return the `n` most probable words for each blank (`___`) of one or more texts.
+
+        With `word`, a token of each text or its number from 0, that place is filled instead: these
+        are the word's substitutes. `sides` is "both", "left" (the words before the place alone) or
+        "right". The model needs its softmax.
+        """
+        return Filler(self).fill([texts] if isinstance(texts, str) else texts, word, sides, n)
 
     def _calibration(self) -> Calibration:
         if self.model.calibration is None:
