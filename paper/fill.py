@@ -5,8 +5,9 @@
 From each of the last sentences of a text one word is taken out, and the model guesses it
 (elmore.embed.fill). Printed is how often it is the first guess, among the first five and the first
 ten, and the perplexity, for the words before the place, those after it, and both. The weight a of
-log p(w) is chosen on as many other sentences, for which the second half of the table is. Words
-outside the vocabulary cannot be guessed and are not asked for; sentences are split as in training.
+log p(w), and where p(w) comes from, are chosen on as many other sentences, for which the rest of
+the table is. Words outside the vocabulary cannot be guessed and are not asked for; sentences are
+split as in training.
 """
 
 from collections import deque
@@ -80,6 +81,14 @@ def fill(elmo: Elmo, data: Path) -> Results:
         rows[sides] = measured(slice(0, half), sides, 1.0)
     for weight in WEIGHTS:
         rows[f"other sentences, a = {weight}"] = measured(slice(half, None), "both", weight)
+    mean_state = states[:half].mean(dim=0, keepdim=True)
+    sides_at_mean = [filler.log_probabilities(mean_state, side)[0] for side in ("left", "right")]  # type: ignore[arg-type]
+    for name, log_prior in (
+        ("softmax bias", filler.softmax.bias),
+        ("prediction at the mean state", (sides_at_mean[0] + sides_at_mean[1]) / 2),
+    ):
+        filler.log_prior = log_prior.nan_to_num(neginf=0.0)
+        rows[f"other sentences, p(w) by the {name}"] = measured(slice(half, None), "both", 1.0)
     columns = ["first", "among five", "among ten", "perplexity"]
     return Results("the word that was taken out, % and perplexity", columns, rows)
 

@@ -269,7 +269,7 @@ def test_guessing_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     write(tmp_path / "text.txt", *["the river bank of a river ."] * 6)
     found = fill(elmo, tmp_path / "text.txt")
     assert list(found.rows)[:3] == ["left", "right", "both"]
-    assert len(found.rows) == 3 + len(WEIGHTS)
+    assert len(found.rows) == 3 + len(WEIGHTS) + 2
     for first, five, ten, perplexity in found.rows.values():
         assert first <= five <= ten == 100  # there are only six words to guess
         assert perplexity > 1

@@ -67,7 +67,8 @@ class Filler:
             )
         self.elmo, self.softmax, self.vocab = elmo, softmax, vocab
         ranks = torch.arange(1, len(vocab) + 1, device=softmax.bias.device)
-        self._log_prior = -ranks.log()
+        self.log_prior = -ranks.log()
+        """(V,) log p(w), up to a constant: Zipf's law."""
         marks = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
         rows = [vocab.row(mark) for mark in marks]
         self._left_out = [row for row in rows if row is not None]
@@ -85,7 +86,7 @@ class Filler:
         if sides == "both":
             summed = before + after
             logits = torch.addmm(2 * self.softmax.bias, summed, self.softmax.weight.T)
-            logits -= prior_weight * self._log_prior
+            logits -= prior_weight * self.log_prior
         else:
             one = before if sides == "left" else after
             logits = torch.addmm(self.softmax.bias, one, self.softmax.weight.T)
