@@ -82,10 +82,10 @@ def fill(elmo: Elmo, data: Path) -> Results:
     for weight in WEIGHTS:
         rows[f"other sentences, a = {weight}"] = measured(slice(half, None), "both", weight)
     mean_state = states[:half].mean(dim=0, keepdim=True)
-    sides_at_mean = [filler.log_probabilities(mean_state, side)[0] for side in ("left", "right")]  # type: ignore[arg-type]
+    left, right = (filler.log_probabilities(mean_state, side)[0] for side in ("left", "right"))
     for name, log_prior in (
         ("softmax bias", filler.softmax.bias),
-        ("prediction at the mean state", (sides_at_mean[0] + sides_at_mean[1]) / 2),
+        ("prediction at the mean state", (left + right) / 2),
     ):
         filler.log_prior = log_prior.nan_to_num(neginf=0.0)
         rows[f"other sentences, p(w) by the {name}"] = measured(slice(half, None), "both", 1.0)

@@ -126,6 +126,16 @@ def test_what_cannot_be(
         elmo.fill([text], **options)
 
 
+def test_the_text_that_is_wrong_is_named(elmo: Elmo) -> None:
+    for texts, message in (
+        (["___ ___", ["a", 1]], "text 1 has the token 1"),
+        (["___ ___", "a"], "text 1 has no blank"),
+        (["___ ___", 5], "text 1 is of type int"),
+    ):
+        with pytest.raises(DataError, match=message):
+            elmo.fill(texts)  # type: ignore[arg-type]
+
+
 def test_a_model_without_a_softmax(tiny_elmo: Elmo) -> None:
     with pytest.raises(ConfigError, match="came without its softmax, so it cannot predict words"):
         tiny_elmo.fill("the ___")

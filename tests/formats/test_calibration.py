@@ -105,6 +105,9 @@ def test_a_file_that_is_not_right(folder: Path) -> None:
     save_file({"0.mean": tensors["0.mean"]}, path, {"format": "elmore-calibration-1"})
     with pytest.raises(FormatError, match=r"lacks 0\.deviation"):
         read_native(folder)
+    save_file(tensors, path, {"format": "elmore-calibration-1", "facts": "[]"})
+    with pytest.raises(FormatError, match="does not say what it was measured on"):
+        read_native(folder)
     path.write_bytes(path.read_bytes()[:20])
     with pytest.raises(FormatError, match="cannot be read"):
         read_native(folder)

@@ -14,7 +14,7 @@ Shapes: N places, V words, p projection_dim, D = 2p.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -99,7 +99,7 @@ class Filler:
         if n < 1:
             raise ConfigError(f"n is {n}; expected at least 1 word for each place")
         n = min(n, len(self.vocab) - len(self._left_out))
-        read = [self._tokens(text, number) for number, text in enumerate(texts)]
+        read = self._read(texts)
         asked = [
             (number, place)
             for number, tokens in enumerate(read)
@@ -116,16 +116,18 @@ class Filler:
                 found.append(Substitutes(number, tuple(read[number]), place, words, probabilities))
         return found
 
-    def _tokens(self, text: str | Sequence[str], number: int) -> list[str]:
-        """Tokenize a string around its blanks, which no tokenizer would leave whole."""
-        if not isinstance(text, str):
-            (found,) = self.elmo._tokenize([text])
-            return [BLANK if _BLANKS.fullmatch(token) else token for token in found.tokens]
-        first, *rest = _BLANKS.split(text)
-        tokens = [token.text for token in self.elmo.tokenizer(first)]
-        for part in rest:
-            tokens += [BLANK, *(token.text for token in self.elmo.tokenizer(part))]
-        return tokens
+    def _read(self, texts: Texts) -> list[list[str]]:
+        """Return the tokens of texts; strings are cut at their blanks before they are tokenized."""
+        given = self.elmo._tokenize(["" if isinstance(text, str) else text for text in texts])
+        found = []
+        for text, listed in zip(texts, given, strict=True):
+            tokens = list(listed.tokens)
+            parts = _BLANKS.split(text) if isinstance(text, str) else []
+            for number, part in enumerate(parts):
+                tokens += [BLANK] * (number > 0)
+                tokens += [token.text for token in self.elmo.tokenizer(part)]
+            found.append([BLANK if _BLANKS.fullmatch(token) else token for token in tokens])
+        return found
 
     def _places(self, tokens: list[str], word: str | int | None, number: int) -> list[int]:
         if isinstance(word, int):

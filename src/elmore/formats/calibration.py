@@ -133,10 +133,14 @@ def read_calibration(folder: Path, config: BiLMConfig) -> Calibration | None:
         },
         path,
     )
-    facts = json.loads(header["facts"])
+    try:
+        facts = json.loads(header["facts"])
+        n_tokens, texts = int(facts["n_tokens"]), tuple(map(str, facts["texts"]))
+    except (KeyError, TypeError, ValueError):
+        raise FormatError(f"{path} does not say what it was measured on; make it again") from None
     return Calibration(
         {layer: tensors[f"{layer}.mean"] for layer in dims},
         {layer: tensors[f"{layer}.deviation"] for layer in dims},
-        facts["n_tokens"],
-        tuple(facts["texts"]),
+        n_tokens,
+        texts,
     )
