@@ -64,6 +64,8 @@ MEASUREMENTS = (
     Measurement(
         "induction", "sense_induction", ("--data", "@tasks/coarsewsd20", "--static", GLOVE)
     ),
+    Measurement("fill-en", "fill", ("--data", "@corpora/enwiki.txt.xz")),
+    Measurement("fill-ko", "fill", ("--model", "ko", "--data", "@corpora/kowiki.txt.xz")),
     Measurement("layers", "layer_weights", (*CHUNKS, "--out", "%chunks")),
     Measurement("places", "places", (*CHUNKS, "--out", "%chunks")),
     Measurement("mixes", "mix_weights", ("%chunks", "--out", "%mixes.png")),

@@ -4,7 +4,9 @@
 
 SemCor's labelled words give each sense its vector; a word of the test text gets the nearest sense
 of its lemma, and one that SemCor does not have its first sense in WordNet. Printed is F1, which is
-accuracy as every word is answered, for each layer, beside that of the first sense.
+accuracy as every word is answered, for each layer, for the states that predict a word without
+reading it (context: side by side; expected: their sum) and for the top layer joined with these,
+beside that of the first sense.
 """
 
 import lzma
@@ -15,8 +17,10 @@ from xml.etree import ElementTree
 
 from elmore import Elmo
 from elmore.errors import DataError
+from elmore.senses.representations import Representation
 from elmore.senses.wsd import SenseSentence, SenseVectors, SenseWord
 from paper.report import Results, arguments_of, elmo_of, run
+from paper.words import cosine_note
 
 SEMCOR, WORDNET = "semcor3.0.tsv.xz", "wordnet-index.sense.xz"
 POS = {"NOUN": "1", "VERB": "2", "ADJ": "3", "ADV": "4"}  # in WordNet's sense keys
@@ -106,7 +110,8 @@ def _lines(path: Path) -> Iterator[str]:
 def all_words(elmo: Elmo, data: Path, semcor: Path) -> Results:
     """Learn from SemCor, and measure on each data set in `data`."""
     first = read_first_senses(semcor / WORDNET)
-    known = SenseVectors(elmo).learn(read_semcor(semcor / SEMCOR))
+    layers: list[Representation] = [*range(elmo.n_layers), "context", "expected", "joined"]
+    known = SenseVectors(elmo, layers=layers).learn(read_semcor(semcor / SEMCOR))
     folders = sorted(path for path in data.iterdir() if path.is_dir())
     if not folders:
         raise DataError(f"{data} has no folder of a data set; expected such as senseval2")
@@ -116,15 +121,16 @@ def all_words(elmo: Elmo, data: Path, semcor: Path) -> Results:
         words = [word for sentence in sentences for word in sentence.words]
         if not words:
             raise DataError(f"{folder} has no word to tell; expected some instances")
-        right = [0] * (elmo.n_layers + 1)
+        right = [0] * (len(layers) + 1)
         for word, given in zip(words, known.predict(sentences), strict=True):
             otherwise = first.get(word.word, "")
-            nearest = [found.sense for found in given] if given else [otherwise] * elmo.n_layers
+            nearest = [found.sense for found in given] if given else [otherwise] * len(layers)
             answers = [otherwise, *nearest]
             right = [n + (answer in word.senses) for n, answer in zip(right, answers, strict=True)]
         rows[folder.name] = [n / len(words) for n in right]
-    columns = ["first sense", *(f"layer {n}" for n in range(elmo.n_layers))]
-    return Results("F1 of the senses of all words, %", columns, rows, scale=100, note=PUBLISHED)
+    columns = ["first sense", *(f"layer {n}" if isinstance(n, int) else n for n in layers)]
+    note = f"{cosine_note(elmo)} {PUBLISHED}"
+    return Results("F1 of the senses of all words, %", columns, rows, scale=100, note=note)
 
 
 if __name__ == "__main__":

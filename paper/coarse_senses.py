@@ -3,8 +3,10 @@
     python -m paper.coarse_senses --model en --data PATH/coarsewsd20
 
 Each test occurrence gets the sense of the training occurrence whose vector has the highest cosine.
-Printed are the accuracies of each word on each layer and on the mean of the layers, beside that of
-the sense that is most frequent in training. The sentences are lower-cased, as published.
+Printed are the accuracies of each word on each layer, on the mean of the layers, by the states that
+predict the word (context: side by side; expected: their sum) and by the top layer joined with
+these, beside that of the sense that is most frequent in training. The sentences are lower-cased,
+as published.
 """
 
 from collections import Counter
@@ -16,9 +18,9 @@ import numpy.typing as npt
 
 from elmore import Elmo
 from elmore.errors import DataError
-from elmore.senses.probe import with_mean
+from elmore.senses.representations import read_layers, word_vectors
 from paper.report import Results, arguments_of, elmo_of, run
-from paper.words import Vectors, read_rows, token_place
+from paper.words import Vectors, by_name, cosine_note, read_rows, token_place
 
 MOST_TRAINING, MOST_TEST = 400, 200  # sentences of a word
 SEED = 1  # of the sample
@@ -58,12 +60,11 @@ def read_examples(folder: Path, split: str) -> Examples:
     return Examples(sentences, places, np.array(senses))
 
 
-def example_vectors(elmo: Elmo, examples: Examples) -> Vectors:
-    """Return the word's vector on each layer and their mean, (layers + 1, examples, D)."""
-    read = elmo.encode_tokens(examples.sentences, layers="all")
-    return with_mean(
-        np.stack([v.vectors[:, i] for v, i in zip(read, examples.places, strict=True)], axis=1)
-    )
+def example_vectors(elmo: Elmo, examples: Examples) -> dict[str, Vectors]:
+    """Return each representation of the word, (examples, D), by name."""
+    read = elmo.encode_tokens(examples.sentences, layers=read_layers(elmo))
+    pairs = zip(read, examples.places, strict=True)
+    return by_name(elmo, [word_vectors(elmo, v.vectors, i, i + 1) for v, i in pairs])
 
 
 def nearest_sense(
@@ -75,16 +76,17 @@ def nearest_sense(
     return nearest
 
 
-def word_accuracies(elmo: Elmo, folder: Path) -> list[float]:
-    """Return the accuracy of the most frequent sense, of each layer and of their mean."""
+def word_accuracies(elmo: Elmo, folder: Path) -> dict[str, float]:
+    """Return the accuracy of the most frequent sense and of each representation, by name."""
     rng = np.random.default_rng(SEED)
     training = read_examples(folder, "train").sample(MOST_TRAINING, rng)
     test = read_examples(folder, "test").sample(MOST_TEST, rng)
     ((frequent, _),) = Counter(training.senses.tolist()).most_common(1)
-    found = [float((test.senses == frequent).mean())]
-    pairs = zip(example_vectors(elmo, training), example_vectors(elmo, test), strict=True)
-    for known, asked in pairs:
-        found.append(float((nearest_sense(known, training.senses, asked) == test.senses).mean()))
+    found = {"most frequent": float((test.senses == frequent).mean())}
+    known = example_vectors(elmo, training)
+    for name, asked in example_vectors(elmo, test).items():
+        given = nearest_sense(known[name], training.senses, asked)
+        found[name] = float((given == test.senses).mean())
     return found
 
 
@@ -93,10 +95,12 @@ def coarse_senses(elmo: Elmo, data: Path) -> Results:
     folders = sorted(path for path in data.iterdir() if path.is_dir())
     if not folders:
         raise DataError(f"{data} has no folder of a word; expected CoarseWSD-20")
-    columns = ["most frequent", *(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
-    rows = {folder.name: word_accuracies(elmo, folder) for folder in folders}
+    found = {folder.name: word_accuracies(elmo, folder) for folder in folders}
+    columns = list(next(iter(found.values())))
+    rows = {word: list(accuracies.values()) for word, accuracies in found.items()}
     rows["mean"] = np.mean(list(rows.values()), axis=0).tolist()
-    return Results("accuracy of the nearest example's sense, %", columns, rows, scale=100)
+    title, note = "accuracy of the nearest example's sense, %", cosine_note(elmo)
+    return Results(title, columns, rows, scale=100, note=note)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def table_4(elmo: Elmo, index: OccurrenceIndex, static: StaticVectors, n: int) -
     lines = ["static: " + ", ".join(f"{word} {cosine:.2f}" for word, cosine in near), ""]
     for sentence, published in TABLE:
         found = neighbours(
-            elmo, index, sentence, WORD, n=n, layers=[max(index.layers)], same_word=True
+            elmo, index, sentence, WORD, n=n, layers=[index.layers[-1]], same_word=True
         )
         lines += [sentence, f"  the paper: {published}"]
         for one in found[0].neighbours:

@@ -12,11 +12,13 @@ import lzma
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from elmore import Elmo
 from elmore.errors import DataError
 from elmore.senses.probe import probe_layers
 from paper.report import Results, arguments_of, elmo_of, run
-from paper.words import Sentence, word_vectors
+from paper.words import Sentence, span_vectors
 
 MOST_TRAINING = 6_000  # sentences
 PUBLISHED = "The paper (Table 6, Penn Treebank, test): layer 1 97.3, layer 2 96.8."
@@ -67,9 +69,12 @@ def _read_sentence(block: str, path: Path) -> TaggedSentence:
 def pos_probe(elmo: Elmo, data: Path) -> Results:
     """Measure every layer."""
     train, dev = read_treebank(data, "train")[:MOST_TRAINING], read_treebank(data, "dev")
-    known, asked = word_vectors(elmo, train), word_vectors(elmo, dev)
-    tags, gold = ([tag for s in sentences for tag in s.tags] for sentences in (train, dev))
     columns = [*(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
+    known, asked = (
+        np.stack([vectors[name] for name in columns])
+        for vectors in (span_vectors(elmo, train), span_vectors(elmo, dev))
+    )
+    tags, gold = ([tag for s in sentences for tag in s.tags] for sentences in (train, dev))
     rows = {"dev": probe_layers(known, tags, asked, gold)}
     return Results("accuracy of parts of speech, %", columns, rows, scale=100, note=PUBLISHED)
 

@@ -5,8 +5,9 @@
 
 Two occurrences mean the same where the cosine of their vectors is above a threshold: the one that
 does best on the training pairs. Printed are the accuracies on the training pairs and on the
-development pairs, for each layer and the mean of the layers, beside that of the commoner answer;
-and for what stands around the word alone, the top layer's states before and after it.
+development pairs, for each layer, the mean of the layers, the states that predict the word without
+reading it (context: side by side; expected: their sum) and the top layer joined with these, beside
+that of the commoner answer.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from elmore import Elmo
 from elmore.errors import DataError
 from paper.report import Results, arguments_of, elmo_of, run
-from paper.words import Sentence, around_vectors, read_rows, token_place, word_vectors
+from paper.words import Sentence, cosine_note, read_rows, span_vectors, token_place
 
 Floats = npt.NDArray[np.float64]
 Answers = npt.NDArray[np.bool_]
@@ -82,15 +83,15 @@ def _read_wic(data: Path, gold: Path) -> Pairs:
     return Pairs(first, second, np.array(same))
 
 
-def cosines(elmo: Elmo, pairs: Pairs) -> Floats:
-    """Return the cosine of each pair on each layer, their mean and around it, (layers + 2, N)."""
-    a, b = (
-        np.concatenate([word_vectors(elmo, side), around_vectors(elmo, side)[None]]).astype(float)
-        for side in (pairs.first, pairs.second)
-    )
-    found = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
-    rounded: Floats = found.round(6)  # so that equal vectors have equal cosines
-    return rounded
+def cosines(elmo: Elmo, pairs: Pairs) -> dict[str, Floats]:
+    """Return the cosine of each pair, (N,), by each representation."""
+    first, second = (span_vectors(elmo, side) for side in (pairs.first, pairs.second))
+    found = {}
+    for name in first:
+        a, b = first[name].astype(float), second[name].astype(float)
+        raw = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
+        found[name] = raw.round(6)  # so that equal vectors have equal cosines
+    return found
 
 
 def best_threshold(values: Floats, same: Answers) -> float:
@@ -110,17 +111,16 @@ def word_in_context(elmo: Elmo, data: Path) -> Results:
     """Tune the thresholds on the training pairs, and measure on the others."""
     train, dev = read_pairs(data, "train"), read_pairs(data, "dev")
     found = {"train": cosines(elmo, train), "dev": cosines(elmo, dev)}
-    thresholds = [best_threshold(values, train.same) for values in found["train"]]
+    thresholds = {name: best_threshold(v, train.same) for name, v in found["train"].items()}
     rows = {}
     for split, pairs in (("train", train), ("dev", dev)):
         share = pairs.same.mean()
         rows[split] = [float(max(share, 1 - share))] + [
-            float(((values > threshold) == pairs.same).mean())
-            for values, threshold in zip(found[split], thresholds, strict=True)
+            float(((values > thresholds[name]) == pairs.same).mean())
+            for name, values in found[split].items()
         ]
-    layers = [f"layer {n}" for n in range(elmo.n_layers)]
-    columns = ["commoner", *layers, "mean of layers", "around it"]
-    return Results("accuracy of the same meaning or another, %", columns, rows, scale=100)
+    title, note = "accuracy of the same meaning or another, %", cosine_note(elmo)
+    return Results(title, ["commoner", *thresholds], rows, scale=100, note=note)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Words as places in raw text in, the vectors of what stands there out; and tables of such text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from elmore import Elmo
 from elmore.embed import TokenVectors
 from elmore.errors import DataError
-from elmore.senses.probe import with_mean
+from elmore.senses.representations import Representation, read_layers, word_vectors
 from elmore.text import decode_lines
 
 Vectors = npt.NDArray[np.float32]
@@ -44,37 +44,38 @@ def token_place(text: str, number: str, where: str) -> tuple[int, int]:
     return start, start + len(tokens[int(number)])
 
 
-def word_vectors(elmo: Elmo, sentences: Sequence[Sentence]) -> Vectors:
-    """Return the vectors of all words on each layer and their mean, (layers + 1, words, D).
+def span_vectors(elmo: Elmo, sentences: Sequence[Sentence]) -> dict[str, Vectors]:
+    """Return each representation of all words, (words, D), by name, standardized if it can be.
 
-    A text is tokenized as the model's own; a word's vector is the mean of the tokens that reach
-    into its span.
+    A text is tokenized as the model's own; a word is the tokens that reach into its span.
     """
-    read = elmo.encode_tokens([sentence.text for sentence in sentences], layers="all")
-    words = [
-        found.vectors[:, first:last].mean(axis=1)
-        for sentence, found in zip(sentences, read, strict=True)
-        for first, last in _tokens_at(sentence, found)
-    ]
-    return with_mean(np.stack(words, axis=1))
+    read = elmo.encode_tokens([sentence.text for sentence in sentences], layers=read_layers(elmo))
+    return by_name(
+        elmo,
+        [
+            word_vectors(elmo, found.vectors, first, last)
+            for sentence, found in zip(sentences, read, strict=True)
+            for first, last in _tokens_at(sentence, found)
+        ],
+    )
 
 
-def around_vectors(elmo: Elmo, sentences: Sequence[Sentence]) -> Vectors:
-    """Return what the top layer says of the place of each word without reading it, (words, D).
+def by_name(elmo: Elmo, words: Sequence[Mapping[Representation, Vectors]]) -> dict[str, Vectors]:
+    """Return the vectors of all words for each column of a table: the layers, their mean, …"""
+    stacked = {name: np.stack([word[name] for word in words]) for name in words[0]}
+    layers = [stacked.pop(n) for n in range(elmo.n_layers)]
+    return {
+        **{f"layer {n}": layer for n, layer in enumerate(layers)},
+        "mean of layers": np.mean(layers, axis=0),
+        **{str(name): vectors for name, vectors in stacked.items()},
+    }
 
-    That is the forward state before the word beside the backward state after it: what the biLM
-    predicts the word from.
-    """
-    texts = [sentence.text for sentence in sentences]
-    read = elmo.encode_tokens(texts, layers="top")
-    marked = elmo.encode_tokens(texts, layers="top", keep_sentence_marks=True)
-    half = elmo.dim // 2
-    words = [
-        np.concatenate([states.vectors[first, :half], states.vectors[last + 1, half:]])
-        for sentence, found, states in zip(sentences, read, marked, strict=True)
-        for first, last in _tokens_at(sentence, found)  # states are further on by the mark
-    ]
-    return np.stack(words)
+
+def cosine_note(elmo: Elmo) -> str:
+    """Say what the cosines are of."""
+    if elmo.model.calibration is None:
+        return "Cosines of raw vectors: the model has no calibration."
+    return "Cosines of vectors that the model's calibration standardizes."
 
 
 def _tokens_at(sentence: Sentence, found: TokenVectors) -> Iterator[tuple[int, int]]:

@@ -60,7 +60,8 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return " ".join(item if isinstance(item, str) else ":".join(map(str, item)) for item in value)
+        words = (item if isinstance(item, str) else ":".join(map(str, item)) for item in value)
+        return " ".join(words)
     return f"{value:_}" if isinstance(value, int) and value >= 10_000 else str(value)
 
 

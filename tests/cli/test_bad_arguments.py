@@ -32,7 +32,10 @@ def test_words_the_command_line_does_not_know(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--layers", "9"], "layers is 9; expected mix, all, top, or one of 0, 1, 2"),
+        (
+            ["--layers", "9"],
+            "layers is 9; expected mix, all, top, context, expected, or one of 0, 1, 2",
+        ),
         (["--layers", "3"], "layers is 3"),
         (["--layers", "-1"], "got '-1', expected mix, all, top"),
         (["--layers", "1.5"], "1.5"),  # not rounded to a layer that nobody asked for

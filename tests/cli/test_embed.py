@@ -96,6 +96,8 @@ def test_a_text_may_be_longer_than_a_file_name(elmore: Run, tiny_model: Path, n_
     [
         (["--layers", "all"], {"layers": "all"}),
         (["--layers", "top"], {"layers": "top"}),
+        (["--layers", "expected"], {"layers": "expected"}),
+        (["--layers", "context"], {"layers": "context"}),
         (["--layers", "0"], {"layers": 0}),
         (["--layers", "1"], {"layers": 1}),
         (["--dtype", "float16"], {"dtype": "float16"}),

@@ -39,6 +39,7 @@ def test_a_published_model(
         "normalization": None,
         "tokenizer": "english",
         "training": {},
+        "calibration": None,
     }
 
 

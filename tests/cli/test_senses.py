@@ -104,7 +104,7 @@ def test_an_index_of_some_words(
     again = refused("index", corpus, "--out", tmp_path / "a", *flags, "--words", "bank")
     assert "was begun with another config" in again
     wrong = refused("index", corpus, "--out", tmp_path / "b", *flags, "--layers", "x")
-    assert "--layers is 'x'; expected top, all, or numbers with commas" in wrong
+    assert "--layers is 'x'; expected top, all, context, expected or numbers" in wrong
     nothing = elmore("index", corpus, "--out", tmp_path / "c", *flags, "--words", " Bank, ")
     assert nothing.code == 2
     assert "holds no occurrence" in nothing.err

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from tests.oracle.elmo import random_model, write_model
 PROGRAM = """
 import sys, time
 from pathlib import Path
+from typing import Any
 import torch
 from elmore import Elmo
 from elmore.embed import CorpusOptions, embed_corpus
@@ -193,3 +195,18 @@ def test_a_corpus_of_blank_lines_has_no_sentence(tiny_model: Path, tmp_path: Pat
         out = tmp_path / f"{n_lines}.jsonl"
         size = embed_corpus(Elmo.from_pretrained(tiny_model), [""] * n_lines, out, options, nothing)
         assert (size.n_texts, out.read_bytes()) == (0, b"")
+
+
+@pytest.mark.parametrize(("layers", "dim"), [("expected", 6), ("context", 12)])
+def test_the_states_that_predict_words(
+    tiny_model: Path, tmp_path: Path, layers: Any, dim: int
+) -> None:
+    pq = pytest.importorskip("pyarrow.parquet", reason="needs elmore[parquet]")
+    elmo = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
+    lines = ["the river bank", "", "은행"]
+    options = CorpusOptions(layers=layers, block_numbers=dim)
+    embed_corpus(elmo, lines, tmp_path / "out.parquet", options, nothing)
+    found = np.array(pq.read_table(tmp_path / "out.parquet")["vector"].to_pylist())
+    wanted = [text.vectors for text in elmo.encode_tokens(lines, layers=layers)]
+    assert found.shape == (4, dim)
+    np.testing.assert_allclose(found, np.concatenate(wanted), atol=5e-6)

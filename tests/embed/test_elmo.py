@@ -178,7 +178,9 @@ def test_a_word_outside_a_table_without_unknown_is_named() -> None:
 
 @pytest.mark.parametrize("layers", ["upper", -1, 3, True, None, 1.0])
 def test_unknown_layers(tiny_elmo: Elmo, layers: Any) -> None:
-    with pytest.raises(ConfigError, match="expected mix, all, top, or one of 0, 1, 2"):
+    with pytest.raises(
+        ConfigError, match="expected mix, all, top, context, expected, or one of 0, 1, 2"
+    ):
         tiny_elmo.encode_tokens(["a"], layers=layers)
 
 

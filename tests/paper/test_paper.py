@@ -13,10 +13,12 @@ from elmore.errors import DataError
 from elmore.senses.probe import probe
 from paper.__main__ import MEASUREMENTS, Measurement, insert, markdown
 from paper.coarse_senses import coarse_senses, nearest_sense
+from paper.fill import WEIGHTS, fill, held_out
 from paper.pos_probe import pos_probe, read_treebank
 from paper.report import Results
 from paper.word_in_context import best_threshold, read_pairs, word_in_context
-from paper.words import Sentence, around_vectors, word_vectors
+from paper.words import Sentence, span_vectors
+from tests.embed.test_context import scoring_model
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,10 +41,14 @@ def senses(tmp_path: Path) -> Path:
 
 def test_the_nearest_example_has_the_sense(tiny_elmo: Elmo, senses: Path) -> None:
     found = coarse_senses(tiny_elmo, senses)
-    assert found.columns == ["most frequent", "layer 0", "layer 1", "layer 2", "mean of layers"]
+    assert found.columns == [
+        "most frequent", "layer 0", "layer 1", "layer 2", "mean of layers", "context", "expected",
+        "joined",
+    ]  # fmt: skip
+    assert "raw vectors" in found.note
     assert found.rows["bank"] == found.rows["mean"]
     assert found.rows["bank"][0] == 0.5
-    assert list(found.rows["bank"][2:]) == [1.0, 1.0, 1.0]  # layer 0 cannot tell
+    assert list(found.rows["bank"][2:]) == [1.0] * 6  # layer 0 cannot tell
 
 
 def test_nearest_is_by_angle() -> None:
@@ -119,13 +125,14 @@ def test_english_pairs(tmp_path: Path) -> None:
 
 
 def test_a_word_is_the_mean_of_its_tokens(tiny_elmo: Elmo) -> None:
-    found = word_vectors(tiny_elmo, [Sentence("a bc d", [(0, 4), (5, 6)])])
+    found = span_vectors(tiny_elmo, [Sentence("a bc d", [(0, 4), (5, 6)])])
     (read,) = tiny_elmo.encode_tokens(["a bc d"], layers="all")
-    np.testing.assert_allclose(found[:3, 0], read.vectors[:, :2].mean(axis=1), atol=1e-6)
-    np.testing.assert_allclose(found[:3, 1], read.vectors[:, 2], atol=1e-6)
-    np.testing.assert_allclose(found[3], found[:3].mean(axis=0), atol=1e-6)
+    layers = np.stack([found[f"layer {n}"] for n in range(3)])
+    np.testing.assert_allclose(layers[:, 0], read.vectors[:, :2].mean(axis=1), atol=1e-6)
+    np.testing.assert_allclose(layers[:, 1], read.vectors[:, 2], atol=1e-6)
+    np.testing.assert_allclose(found["mean of layers"], layers.mean(axis=0), atol=1e-6)
     with pytest.raises(DataError, match="no token is at ' ' in 'a b'"):
-        word_vectors(tiny_elmo, [Sentence("a b", [(1, 2)])])
+        span_vectors(tiny_elmo, [Sentence("a b", [(1, 2)])])
 
 
 def row(number: str, word: str, tag: str, notes: str = "_") -> str:
@@ -247,10 +254,26 @@ def test_every_measurement_is_a_command_that_takes_its_arguments(one: Measuremen
 def test_what_stands_around_a_word_knows_nothing_of_it(tiny_elmo: Elmo) -> None:
     places = [(0, 3), (4, 8)]
     bank, bench = (
-        around_vectors(tiny_elmo, [Sentence(text, places)])
+        span_vectors(tiny_elmo, [Sentence(text, places)])["context"]
         for text in ("the bank there", "the bess there")
     )
     np.testing.assert_allclose(bank[1], bench[1], atol=5e-6)  # its second span is bank, then bess
     (read,) = tiny_elmo.encode_tokens(["the bank there"], layers="top", keep_sentence_marks=True)
     np.testing.assert_allclose(bank[1, :6], read.vectors[1, :6], atol=5e-6)
     np.testing.assert_allclose(bank[1, 6:], read.vectors[3, 6:], atol=5e-6)
+
+
+def test_guessing_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paper.fill.N_SENTENCES", 3)
+    elmo = Elmo(scoring_model())
+    write(tmp_path / "text.txt", *["the river bank of a river ."] * 6)
+    found = fill(elmo, tmp_path / "text.txt")
+    assert list(found.rows)[:3] == ["left", "right", "both"]
+    assert len(found.rows) == 3 + len(WEIGHTS) + 2
+    for first, five, ten, perplexity in found.rows.values():
+        assert first <= five <= ten == 100  # there are only six words to guess
+        assert perplexity > 1
+    assert held_out(elmo, tmp_path / "text.txt")[0][0][-1] == "."
+    monkeypatch.setattr("paper.fill.N_SENTENCES", 4)
+    with pytest.raises(DataError, match="has 6 sentences; expected 8"):
+        fill(elmo, tmp_path / "text.txt")

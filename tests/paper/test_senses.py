@@ -55,8 +55,10 @@ def evaluation(tmp_path: Path) -> Path:
 
 def test_all_words(tiny_elmo: Elmo, semcor: Path, evaluation: Path) -> None:
     found = all_words(tiny_elmo, evaluation, semcor)
-    assert found.columns == ["first sense", "layer 0", "layer 1", "layer 2"]
-    first, _, one, two = found.rows["small"]
+    names = ["first sense", "layer 0", "layer 1", "layer 2", "context", "expected", "joined"]
+    assert found.columns == names
+    first, _, one, two, *states = found.rows["small"]
+    assert states == [1.0] * 3
     assert first == pytest.approx(2 / 3)  # money, and the boat, which SemCor does not have
     assert one == two == 1.0
     (evaluation / "small/small.data.xml").write_text("<corpus>")

@@ -13,6 +13,7 @@ from elmore.errors import ConfigError, DataError, FormatError
 from elmore.senses import build as building
 from elmore.senses.build import build_index
 from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.neighbours import neighbours
 
 LINES = [f"the bank {k} of the river" if k % 3 else f"은행 {k} 의 돈" for k in range(40)]
 ALL = IndexConfig(layers=(0, 2))
@@ -50,6 +51,20 @@ def test_every_occurrence_is_there(tiny_elmo: Elmo, tmp_path: Path) -> None:
         found.rows("boat")
     with pytest.raises(ConfigError, match="has no layer 1; it has 0, 2"):
         found.vectors(1)
+
+
+def test_the_states_that_predict_a_word(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    layers: Any = (2, "context", "expected")
+    found = build(tiny_elmo, tmp_path / "index", IndexConfig(layers))
+    assert found.layers == layers
+    read = tiny_elmo.encode_tokens(LINES, layers=layers)
+    for layer, dim in zip(layers, (12, 12, 6), strict=True):
+        wanted = np.concatenate([text.vectors[layer] for text in read])
+        assert found.vectors(layer).shape == (len(found), dim)
+        np.testing.assert_allclose(found.vectors(layer), wanted, atol=1e-3)
+    near = neighbours(tiny_elmo, found, "the bank 99 of the river", "bank", n=3)
+    assert [one.layer for one in near] == [2, "context", "expected"]
+    assert all(len(one.neighbours) == 3 for one in near)
 
 
 def test_some_words_and_not_too_many(tiny_elmo: Elmo, tmp_path: Path) -> None:
@@ -127,7 +142,10 @@ def test_numbers_that_float16_cannot_hold(
     read = tiny_elmo.encode_tokens
 
     def huge(*given: Any, **options: Any) -> Any:
-        return [replace(found, vectors=1e6 * found.vectors) for found in read(*given, **options)]
+        return [
+            replace(found, vectors={k: 1e6 * v for k, v in found.vectors.items()})
+            for found in read(*given, **options)
+        ]
 
     monkeypatch.setattr(tiny_elmo, "encode_tokens", huge)
     with pytest.raises(DataError, match="layer 0 has numbers above 65,504"):

@@ -17,9 +17,18 @@ SENTENCES = ["the bank .", "a river bank", "bank bank", "은행 bank"]
 def test_each_occurrence_is_the_words_own_vector(tiny_elmo: Elmo) -> None:
     found = occurrences_of(tiny_elmo, "bank", SENTENCES)
     assert [s[a:b] for s, (a, b) in zip(found.sentences, found.spans, strict=True)] == ["bank"] * 4
-    assert found.vectors.shape == (3, 4, tiny_elmo.dim)
+    assert list(found.vectors) == [0, 1, 2]
     (second,) = tiny_elmo.encode_tokens([SENTENCES[1]], layers="all")
-    np.testing.assert_allclose(found.vectors[:, 1], second.vectors[:, 2], atol=5e-6)
+    for layer, vectors in found.vectors.items():
+        assert vectors.shape == (4, tiny_elmo.dim)
+        np.testing.assert_allclose(vectors[1], second.vectors[layer, 2], atol=5e-6)
+
+
+def test_the_states_around_an_occurrence(tiny_elmo: Elmo) -> None:
+    found = occurrences_of(tiny_elmo, "bank", ["a bank .", "a bank"], layers=["expected"])
+    (first,) = tiny_elmo.encode_tokens(["a bank ."], layers="expected")
+    np.testing.assert_allclose(found.vectors["expected"][0], first.vectors[1], atol=5e-6)
+    assert found.cosines("expected").shape == (2, 2)
 
 
 def test_cosines_and_the_nearest_other(tiny_elmo: Elmo) -> None:

@@ -1,10 +1,14 @@
 """A word gets the sense whose labelled occurrences point its way."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from elmore import Elmo
+from elmore.embed import calibrate
 from elmore.errors import DataError
+from elmore.senses.representations import read_layers, word_vectors
 from elmore.senses.wsd import SenseSentence, SenseVectors, SenseWord
 
 
@@ -53,6 +57,32 @@ def test_by_hand(tiny_elmo: Elmo) -> None:
     assert [one.sense for one in found[1:]] == expected[1:]  # on layer 0 both are the same
     best = np.max(cosine, axis=0)
     np.testing.assert_allclose([one.cosine for one in found], best, atol=1e-5)
+
+
+def test_by_the_states_around_a_word(tiny_elmo: Elmo) -> None:
+    """Its own spelling does not matter; of several tokens the first and the last one count."""
+    layers = ("context", "expected", "joined")
+    known = SenseVectors(tiny_elmo, layers=layers).learn(LABELLED)
+    (found,) = known.predict([SenseSentence(("the", "river", "x"), (SenseWord(2, 3, "bank%1"),))])
+    assert found is not None
+    assert [one.sense for one in found] == ["side"] * 3
+    read = tiny_elmo.encode_tokens(["a took place"], layers=read_layers(tiny_elmo))
+    two = word_vectors(tiny_elmo, read[0].vectors, 1, 3)
+    context = read[0].vectors["context"]
+    np.testing.assert_array_equal(two["context"][:6], context[1, :6])
+    np.testing.assert_array_equal(two["context"][6:], context[2, 6:])
+    np.testing.assert_array_equal(two["expected"], context[1, :6] + context[2, 6:])
+    assert np.linalg.norm(two["joined"]) == pytest.approx(2**0.5)
+
+
+def test_standardized_where_the_model_is_calibrated(tiny_elmo: Elmo) -> None:
+    calibration = calibrate(tiny_elmo, [one.tokens for one in LABELLED])
+    elmo = Elmo(replace(tiny_elmo.model, calibration=calibration))
+    (read,) = elmo.encode_tokens(["the river bank"], layers=read_layers(elmo))
+    raw, found = (word_vectors(one, read.vectors, 2, 3) for one in (tiny_elmo, elmo))
+    for layer in (1, "context", "expected"):
+        wanted = calibration.standardize(raw[layer], layer)  # type: ignore[index, arg-type]
+        np.testing.assert_allclose(found[layer], wanted, atol=1e-6)  # type: ignore[index]
 
 
 def test_a_word_that_was_read_without_a_sense_is_still_new(tiny_elmo: Elmo) -> None:

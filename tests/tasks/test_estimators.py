@@ -94,7 +94,8 @@ def test_what_is_learnt_and_saved(
 @pytest.mark.parametrize("options", [
     {"where": "output"}, {"where": "both"}, {"layers": "top"}, {"layers": 0}, {"norm": "token"},
     {"elmo": None}, {"static": None}, {"freeze": False}, {"class_weight": "balanced"},
-    {"cache_dtype": "float32"},
+    {"cache_dtype": "float32"}, {"context_layer": True},
+    {"context_layer": True, "freeze": False, "where": "both"},
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("task", TASKS)
 def test_every_arrangement(
@@ -110,6 +111,7 @@ def test_every_arrangement(
     assert list(model.mixes) == expected
     for mix in model.mixes.values():
         s = list(mix.weights().values())[:-1]
+        assert len(s) == 3 + options.get("context_layer", False)
         assert mix.gamma.item() != 1.0
         assert (max(s) == 1.0) == ("layers" in options)
         assert (len(set(s)) > 1) or "layers" in options
@@ -276,6 +278,10 @@ def test_scikit_learns_conventions(tiny_elmo: Elmo, static: StaticVectors) -> No
         (lambda m: m.save("x"), "has learnt nothing yet"),
         (lambda m: m.set_params(elmo=None).fit(texts(9)), "give elmo, static, or both"),
         (lambda m: m.set_params(layers=9).fit(texts(9)), "layers is 9; expected mix, top, or"),
+        (
+            lambda m: m.set_params(layers="top", context_layer=True).fit(texts(9)),
+            "which is a layer of the mix; leave one of them out",
+        ),
         (lambda m: m.set_params(where="output").fit(texts(9)), "leaves the input empty"),
         (lambda m: m.set_params(n_epochs=0).fit(texts(9)), "n_epochs is 0; expected a whole"),
         (lambda m: m.set_params(learning_rate=1e30).fit(texts(9)), "smaller learning_rate"),

@@ -7,7 +7,7 @@ from cyclopts import Token
 
 from elmore.errors import ConfigError
 
-_NAMES = ("mix", "all", "top")
+_NAMES = ("mix", "all", "top", "context", "expected")
 
 
 def whole_number(_: Any, tokens: Sequence[Token]) -> int:
@@ -31,6 +31,14 @@ def one_layer(_: Any, tokens: Sequence[Token]) -> str | int:
     value = tokens[0].value
     if value not in ("mix", "top") and not value.isdecimal():
         raise ValueError(f"got {value!r}, expected mix, top, or the number of a layer")
+    return int(value) if value.isdecimal() else value
+
+
+def index_layer(_: Any, tokens: Sequence[Token]) -> str | int:
+    """Take what an index keeps: the number of a layer, context or expected."""
+    value = tokens[0].value
+    if value not in ("context", "expected") and not value.isdecimal():
+        raise ValueError(f"got {value!r}, expected the number of a layer, context or expected")
     return int(value) if value.isdecimal() else value
 
 

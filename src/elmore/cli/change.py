@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -20,7 +20,9 @@ def change(
     old: Path,
     new: Path,
     model: Annotated[str | None, Parameter(alias="-m")] = None,
-    layer: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    layer: Annotated[
+        Literal["context", "expected"] | int | None, Parameter(converter=arguments.index_layer)
+    ] = None,
     n: Annotated[int, Parameter(name=["--n", "-n"], converter=arguments.whole_number)] = 20,
     min_count: Annotated[int, Parameter(converter=arguments.whole_number)] = 20,
 ) -> None:
@@ -41,7 +43,7 @@ def change(
     model
         Where the indexes' model is now; else it is looked for where it was. Only words need it.
     layer
-        The layer to compare; else the highest that both have.
+        The layer to compare, a number, context or expected; else the last that both have.
     n
         How many words to show.
     min_count
@@ -51,10 +53,10 @@ def change(
     from elmore.senses.index import OccurrenceIndex
 
     before, after = OccurrenceIndex.open(old), OccurrenceIndex.open(new)
-    shared = set(before.layers) & set(after.layers)
+    shared = [one for one in before.layers if one in after.layers]
     if not shared:
         raise DataError(f"{old} and {new} have no layer in common; build them with the same one")
-    used = max(shared) if layer is None else layer
+    used = shared[-1] if layer is None else layer
     console = Console(highlight=False)
     if not words:
         found = word_changes(before, after, used, min_count=min_count)

@@ -19,7 +19,8 @@ def embed(
     model: Annotated[str, Parameter(alias="-m")] = "en",
     out: Annotated[Path | None, Parameter(alias="-o")] = None,
     layers: Annotated[
-        Literal["mix", "all", "top"] | int, Parameter(converter=arguments.layers)
+        Literal["mix", "all", "top", "context", "expected"] | int,
+        Parameter(converter=arguments.layers),
     ] = "mix",
     dtype: Literal["float32", "float16"] = "float32",
     precision: Literal["float32", "bfloat16", "auto"] = "float32",
@@ -41,7 +42,9 @@ def embed(
     out
         Where to write: .jsonl, .npz, .h5 (AllenNLP's layout) or .parquet.
     layers
-        mix (the mean of all layers), all, top, or the number of a layer; 0 knows no context.
+        mix (the mean of all layers), all, top, or the number of a layer; 0 knows no context. Or
+        what predicts each word without reading it: context (the forward state before it beside the
+        backward state after it) or expected (their sum).
     dtype
         What the numbers are stored in.
     precision

@@ -3,13 +3,16 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from elmore.cli import arguments
 from elmore.cli.terminal import print_facts, progress_bar
 from elmore.errors import ConfigError
+
+if TYPE_CHECKING:
+    from elmore.senses.index import Layer
 
 
 def index(
@@ -37,7 +40,8 @@ def index(
     model
         A bundled name, a model folder or hf://owner/name.
     layers
-        Which layers are kept: top, all, or numbers with commas. Each costs 2 bytes a number.
+        Which layers are kept, with commas: top, all, numbers, or what predicts a word without
+        reading it: context, expected. Each costs 2 bytes a dimension, and expected is half as wide.
     words
         Only these words, with commas, or @FILE with one a line.
     max_per_word
@@ -99,12 +103,19 @@ def index(
         sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
 
 
-def _layers(asked: str, n_layers: int) -> tuple[int, ...]:
-    if asked in ("top", "all"):
-        return (n_layers - 1,) if asked == "top" else tuple(range(n_layers))
-    if not all(part.isdecimal() for part in asked.split(",")):
-        raise ConfigError(f"--layers is {asked!r}; expected top, all, or numbers with commas")
-    return tuple(sorted({int(part) for part in asked.split(",")}))
+def _layers(asked: str, n_layers: int) -> "tuple[Layer, ...]":
+    parts = set(asked.split(","))
+    names = [name for name in ("context", "expected") if name in parts]
+    numbers = {int(part) for part in parts if part.isdecimal()}
+    if "top" in parts:
+        numbers.add(n_layers - 1)
+    if "all" in parts:
+        numbers |= set(range(n_layers))
+    if any(not part.isdecimal() for part in parts - {"top", "all", "context", "expected"}):
+        raise ConfigError(
+            f"--layers is {asked!r}; expected top, all, context, expected or numbers, with commas"
+        )
+    return (*sorted(numbers), *names)
 
 
 def _words(asked: str) -> tuple[str, ...]:

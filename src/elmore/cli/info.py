@@ -50,6 +50,8 @@ def info(model: str = "en") -> None:
             "normalization": found.normalization,
             "tokenizer": found.tokenizer,
             "training": dict(found.training),
+            "calibration": found.calibration
+            and {"tokens": found.calibration.n_tokens, "texts": list(found.calibration.texts)},
         }
 
     facts = {"model": model, **facts_of(read_pretrained(model))}

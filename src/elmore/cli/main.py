@@ -19,6 +19,7 @@ app = App(
 )
 for verb, summary in {
     "embed": "Give one vector per word of texts, files or standard input.",
+    "fill": "Give the most probable words for a blank, or for a word's place.",
     "models": "List the models that come with the package.",
     "info": "Say what a model is.",
     "doctor": "Look at text before training: what it holds, what it will cost.",
@@ -34,6 +35,7 @@ for verb, summary in {
     "change": "Say how the use of words changed from one corpus to another.",
     "probe": "Measure what each layer knows of words' tags.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
+    "calibrate": "Measure the means and deviations of a model's layers, for cosines.",
     "convert": "Convert a model from or to the published format.",
 }.items():
     app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used

@@ -83,8 +83,10 @@ def neighbours(
 
 
 def _title(layer: "LayerNeighbours") -> str:
+    from elmore.senses.index import layer_name
+
     exact = "" if layer.recall == 1 else f" (finds {layer.recall:.0%} of the nearest)"
-    return f"layer {layer.layer}{exact}:"
+    return f"{layer_name(layer.layer)}{exact}:"
 
 
 def _facts(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> dict[str, Any]:

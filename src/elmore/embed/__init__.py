@@ -1,21 +1,27 @@
 """Sentences to arrays."""
 
 from elmore.embed.cache import WordCache
+from elmore.embed.calibrate import calibrate
 from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines, spool_folder
 from elmore.embed.elmo import Elmo
+from elmore.embed.fill import BLANK, Filler, Substitutes
 from elmore.embed.results import Scores, TokenIds, TokenVectors
 from elmore.embed.session import Session
 from elmore.embed.writers import JsonLinesWriter, check_out
 
 __all__ = [
+    "BLANK",
     "CorpusOptions",
     "Elmo",
+    "Filler",
     "JsonLinesWriter",
     "Scores",
     "Session",
+    "Substitutes",
     "TokenIds",
     "TokenVectors",
     "WordCache",
+    "calibrate",
     "check_out",
     "embed_corpus",
     "embed_lines",

@@ -17,7 +17,7 @@ from queue import Queue
 from threading import Event, Thread
 
 from elmore.embed.elmo import Elmo
-from elmore.embed.pooling import Layers, check_layers
+from elmore.embed.pooling import Layers, check_layers, layers_dim
 from elmore.embed.results import DType, TokenVectors
 from elmore.embed.spool import Block, BlockSpool
 from elmore.embed.writers import check_out, open_writer
@@ -94,7 +94,8 @@ def _embed_corpus(
     progress: Progress,
 ) -> CorpusSize:
     n_layers = elmo.n_layers if options.layers == "all" else 1
-    max_tokens = max(1, min(_MAX_BLOCK_TOKENS, options.block_numbers // (n_layers * elmo.dim)))
+    dim = layers_dim(options.layers, elmo.dim)
+    max_tokens = max(1, min(_MAX_BLOCK_TOKENS, options.block_numbers // (n_layers * dim)))
     for n_texts in spool.skip_finished(lines):
         progress(n_texts, None)
     with ThreadPoolExecutor(1) as writer:
@@ -107,7 +108,7 @@ def _embed_corpus(
             writing = writer.submit(spool.add, block, vectors)
         if writing is not None:
             writing.result()
-    with open_writer(out, n_layers, elmo.dim, options.dtype, spool.folder) as target:
+    with open_writer(out, n_layers, dim, options.dtype, spool.folder) as target:
         size = CorpusSize(0, 0)
         for text in spool.texts():
             target.write(size.n_texts, text)

@@ -11,7 +11,15 @@ import numpy.typing as npt
 import torch
 
 from elmore.embed.cache import KnownWords, WordCache
-from elmore.embed.pooling import Layers, Pooling, check_layers, pool, select_layers
+from elmore.embed.fill import Filler, Sides, Substitutes
+from elmore.embed.pooling import (
+    Layers,
+    Pooling,
+    check_layers,
+    layers_dim,
+    pool,
+    select_layers,
+)
 from elmore.embed.precision import PrecisionName
 from elmore.embed.reader import CarriedState, EngineName, Reader
 from elmore.embed.results import (
@@ -26,8 +34,8 @@ from elmore.embed.results import (
 from elmore.embed.session import Session
 from elmore.embed.texts import Texts, TokenizedText, tokenize, with_marks
 from elmore.errors import ConfigError, DataError, ElmoreWarning
-from elmore.formats import Pretrained, read_pretrained, read_word_vectors, write_native
-from elmore.model import BiLM, BiLMConfig, ScalarMix, has_bfloat16
+from elmore.formats import Calibration, Pretrained, read_pretrained, read_word_vectors, write_native
+from elmore.model import BiLM, BiLMConfig, ScalarMix, context_states, has_bfloat16
 from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
@@ -150,7 +158,7 @@ class Elmo:
 
     @mix.setter
     def mix(self, mix: ScalarMix) -> None:
-        if len(mix.w) != self.n_layers:
+        if len(mix.w) != self.n_layers + mix.context_layer:
             raise ConfigError(f"the mix has {len(mix.w)} weights, for {self.n_layers} layers")
         self._mix = deepcopy(mix).requires_grad_(False).to(self.reader.device).eval()
 
@@ -198,8 +206,9 @@ class Elmo:
         self,
         texts: Texts,
         *,
-        layers: Layers = "mix",
+        layers: Layers | Sequence[Layers] = "mix",
         keep_sentence_marks: bool = False,
+        standardize: bool = False,
         output: Output = "numpy",
         dtype: DType = "float32",
     ) -> list[TokenVectors]:
@@ -207,12 +216,17 @@ class Elmo:
 
         Texts are strings or lists of tokens: ["The", "bank"] is two texts, [["The", "bank"]] one.
         `layers` is "mix" (their weighted mean), "all", "top", or a number from 0, the context-free
-        layer, upwards.
+        layer, upwards; or the states that predict each word, which have not read it: "context",
+        the forward state before it beside the backward state after it, and "expected", their sum,
+        half as wide. A list of these gives a dictionary of vectors, from one reading. A sentence
+        mark that is kept has zeros for the side on which there is nothing. `standardize` takes
+        the model's calibration off, so that cosines spread out; there is none for "mix".
         """
         return self._encode_tokens(
             texts,
             layers=layers,
             keep_sentence_marks=keep_sentence_marks,
+            standardize=standardize,
             output=output,
             dtype=dtype,
         )
@@ -226,7 +240,7 @@ class Elmo:
         output: Output = "numpy",
         dtype: DType = "float32",
     ) -> Any:
-        """Return one vector per text, (texts, D) or, for layers="all", (texts, L + 1, D).
+        """Return one vector per text, (texts, D); for layers="all" (texts, L + 1, D).
 
         Only the text's own words are pooled: no padding, no sentence marks. A text without words
         gets zeros.
@@ -235,10 +249,11 @@ class Elmo:
         check_layers(layers, self.n_layers)
         convert = converter(output, dtype)
         tokenized = self._tokenize(texts)
-        shape = (self.n_layers, self.dim) if layers == "all" else (self.dim,)
+        dim = layers_dim(layers, self.dim)
+        shape = (self.n_layers, dim) if layers == "all" else (dim,)
         pooled = torch.zeros(len(tokenized), *shape, device=self.reader.device)
         for i, everything in self.reader.read([text.tokens for text in tokenized]):
-            pooled[i] = pool(select_layers(everything[:, 1:-1], layers, self.mix), pooling)
+            pooled[i] = pool(select_layers(everything, layers, self.mix), pooling)
         return convert(pooled)
 
     def scores(self, texts: Texts) -> list[Scores]:
@@ -255,8 +270,7 @@ class Elmo:
         for i, everything in self.reader.read([text.tokens for text in tokenized]):
             tokens = tokenized[i].tokens
             words = torch.from_numpy(vocab.encode(tokens)).to(everything.device)
-            # The state before a word, from the left; the state after it, from the right.
-            forward, backward = everything[-1].chunk(2, dim=1)
+            before, after = context_states(everything[-1])[1:-1].chunk(2, dim=1)
             by_direction = [
                 torch.cat(
                     [
@@ -265,7 +279,7 @@ class Elmo:
                     ]
                     or [everything.new_zeros(0)]
                 ).numpy(force=True)
-                for states in (forward[:-2], backward[2:])
+                for states in (before, after)
             ]
             known = np.array([word in vocab for word in tokens], dtype=bool)
             found[i] = Scores(tokens, by_direction[0], by_direction[1], known)
@@ -293,6 +307,30 @@ class Elmo:
         mask = torch.arange(ids.shape[1]) < lengths[:, None]
         return TokenIds(ids.to(self.reader.device), mask.to(self.reader.device))
 
+    def fill(
+        self,
+        texts: str | Texts,
+        *,
+        word: str | int | None = None,
+        sides: Sides = "both",
+        n: int = 10,
+    ) -> list[Substitutes]:
+        """Return the `n` most probable words for each blank (`___`) of one or more texts.
+
+        With `word`, a token of each text or its number from 0, that place is filled instead: these
+        are the word's substitutes. `sides` is "both", "left" (the words before the place alone) or
+        "right". The model needs its softmax.
+        """
+        return Filler(self).fill([texts] if isinstance(texts, str) else texts, word, sides, n)
+
+    def _calibration(self) -> Calibration:
+        if self.model.calibration is None:
+            raise ConfigError(
+                "this model has no calibration to standardize its vectors by; "
+                "make one: elmore calibrate MODEL TEXT --out FOLDER"
+            )
+        return self.model.calibration
+
     def _tokenize(self, texts: Texts) -> list[TokenizedText]:
         return tokenize(texts, self.tokenizer, self.model.normalization)
 
@@ -300,23 +338,36 @@ class Elmo:
         self,
         texts: Texts,
         *,
-        layers: Layers,
+        layers: Layers | Sequence[Layers],
         keep_sentence_marks: bool,
         output: Output,
         dtype: DType,
+        standardize: bool = False,
         carried: CarriedState | None = None,
         done: Callable[[int], None] = lambda n_tokens: None,
     ) -> list[TokenVectors]:
         """Do what is public elsewhere; `done` is told the tokens of each text when it is read."""
-        check_layers(layers, self.n_layers)
+        several = isinstance(layers, Sequence) and not isinstance(layers, str)
+        wanted: list[Any] = list(layers) if several else [layers]  # type: ignore[arg-type]
+        for which in wanted:
+            check_layers(which, self.n_layers)
         convert = converter(output, dtype)
+        calibration = self._calibration() if standardize else None
         tokenized = self._tokenize(texts)
         found: dict[int, TokenVectors] = {}
         for i, everything in self.reader.read([text.tokens for text in tokenized], carried):
             text = with_marks(tokenized[i]) if keep_sentence_marks else tokenized[i]
-            wanted = everything if keep_sentence_marks else everything[:, 1:-1]
-            vectors = convert(select_layers(wanted, layers, self.mix))
-            found[i] = TokenVectors(text.tokens, vectors, text.spans)
+            vectors = {}
+            for which in wanted:
+                chosen = select_layers(
+                    everything, which, self.mix, keep_sentence_marks=keep_sentence_marks
+                )
+                if calibration is not None:
+                    chosen = calibration.standardize(chosen, which)
+                vectors[which] = convert(chosen)
+            found[i] = TokenVectors(
+                text.tokens, vectors if several else vectors[layers], text.spans
+            )
             done(len(text.tokens))
         return [found[i] for i in range(len(tokenized))]
 

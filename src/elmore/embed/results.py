@@ -22,9 +22,25 @@ class TokenVectors:
     tokens: tuple[str, ...]
     """The T words, and the sentence marks where they were kept."""
     vectors: Any
-    """(T, D), or (L + 1, T, D) for layers="all": a numpy array or, on request, a tensor."""
+    """(T, D), (L + 1, T, D) for layers="all", (T, D / 2) for "expected": a numpy array or, on
+    request, a tensor; for a list of layers a dictionary with one of these for each."""
     spans: tuple[tuple[int, int], ...] | None
     """Where each token stands in the raw text; None where tokens were given. Marks are empty."""
+
+    def representations(self) -> dict[str, Any]:
+        """Return the paper's R_k (section 3.2), by name: 2L + 1 views (T, D / 2) of layers="all".
+
+        "token" is the context-free vector x_k, "forward 1", "backward 1" and so on are the LSTM
+        layers of each direction.
+        """
+        if isinstance(self.vectors, dict) or self.vectors.ndim != 3:
+            raise ConfigError('the representations are those of all layers; ask for layers="all"')
+        half = self.vectors.shape[-1] // 2
+        found = {"token": self.vectors[0, :, :half]}
+        for number, layer in enumerate(self.vectors[1:], start=1):
+            found[f"forward {number}"] = layer[:, :half]
+            found[f"backward {number}"] = layer[:, half:]
+        return found
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Running text in, arrays out: what `Elmo` gives when the LSTM state is carried on."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elmore.embed.pooling import Layers
@@ -26,7 +27,7 @@ class Session:
         self,
         texts: Texts,
         *,
-        layers: Layers = "mix",
+        layers: Layers | Sequence[Layers] = "mix",
         keep_sentence_marks: bool = False,
         output: Output = "numpy",
         dtype: DType = "float32",

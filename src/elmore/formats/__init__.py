@@ -7,21 +7,25 @@ from elmore.formats.bilm_tf import (
     write_bilm_tf,
     write_word_vectors,
 )
+from elmore.formats.calibration import Calibration, measure_calibration, write_calibration
 from elmore.formats.hdf5 import NewHdf5
 from elmore.formats.native import read_native, write_native
 from elmore.formats.pretrained import Pretrained
 from elmore.formats.resolve import bundled_models, read_pretrained
 
 __all__ = [
+    "Calibration",
     "NewHdf5",
     "Pretrained",
     "bundled_models",
+    "measure_calibration",
     "read_bilm_tf",
     "read_bilm_tf_folder",
     "read_native",
     "read_pretrained",
     "read_word_vectors",
     "write_bilm_tf",
+    "write_calibration",
     "write_native",
     "write_word_vectors",
 ]

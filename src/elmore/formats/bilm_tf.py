@@ -14,9 +14,10 @@ import torch
 
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_file, new_folder, read_json, write_json
+from elmore.formats.arrays import check_arrays
 from elmore.formats.bilm_tf_names import datasets
 from elmore.formats.hdf5 import Array, NewHdf5, holds, read_arrays
-from elmore.formats.pretrained import Pretrained, build_bilm, check_arrays, check_vocab
+from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
 from elmore.model import (
     BiLMConfig,
     CharCnnConfig,

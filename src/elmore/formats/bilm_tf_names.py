@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from elmore.formats.arrays import Shape
 from elmore.formats.hdf5 import Array
-from elmore.formats.pretrained import Shape
 from elmore.model import BiLMConfig, CharCnnConfig
 
 

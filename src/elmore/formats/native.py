@@ -1,4 +1,5 @@
-"""Our own model folder: config.json, model.safetensors and, where there is one, vocab.txt.
+"""Our own model folder: config.json, model.safetensors and, where there are, vocab.txt and
+calibration.safetensors.
 
 config.json holds the architecture, the tokenizer and where the model was trained. Every field must
 be there and none may be unknown, so that a typing mistake is an error and never a default.
@@ -15,6 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import new_folder, read_json, shared_mode, write_json
+from elmore.formats.calibration import read_calibration, write_calibration
 from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
 from elmore.model import (
     BiLMConfig,
@@ -80,7 +82,12 @@ def read_native(folder: Path, vocab: Path | None = None) -> Pretrained:
         raise FormatError(f"{folder / WEIGHTS} cannot be read ({error}); copy it anew") from None
     bilm = build_bilm(config, tensors, folder / WEIGHTS)
     return Pretrained(
-        bilm, content["tokenizer"], words, content["training"], content["normalization"]
+        bilm,
+        content["tokenizer"],
+        words,
+        content["training"],
+        content["normalization"],
+        read_calibration(folder, config),
     )
 
 
@@ -112,6 +119,8 @@ def write_native(
             raise OSError(f"{folder} cannot be written: {error}") from None
         if model.vocab is not None:
             model.vocab.write(beside / VOCAB)
+        if model.calibration is not None:
+            write_calibration(model.calibration, beside)
 
 
 def _read_token_encoder(content: Any, path: Path) -> TokenEncoderConfig:

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from elmore.errors import FormatError
+from elmore.formats.arrays import check_arrays
+from elmore.formats.calibration import Calibration
 from elmore.model import BiLM, BiLMConfig
 from elmore.text import (
     BEGIN_SENTENCE,
@@ -19,8 +21,6 @@ from elmore.text import (
     Normalization,
     Vocab,
 )
-
-Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Pretrained:
     """Where the weights came from: whatever the trainer wrote down."""
     normalization: Normalization | None = None
     """How text is normalized before anything else is done with it."""
+    calibration: Calibration | None = None
+    """The means and deviations of its layers, where they were measured."""
 
     def fingerprint(self) -> str:
         """Return a hash of all that decides the vectors: the weights, the shape, the words."""
@@ -79,24 +81,6 @@ def check_vocab(config: BiLMConfig, vocab: Vocab | None, where: Path) -> None:
             )
 
 
-def check_arrays(found: Mapping[str, Shape], expected: Mapping[str, Shape], where: Path) -> None:
-    """Refuse arrays that are missing, unexpected or of another shape, naming them."""
-    missing = sorted(expected.keys() - found.keys())
-    unexpected = sorted(found.keys() - expected.keys())
-    if missing or unexpected:
-        problems = [f"lacks {_some(missing)}"] * bool(missing)
-        problems += [f"has unexpected {_some(unexpected)}"] * bool(unexpected)
-        raise FormatError(
-            f"{where} {' and '.join(problems)}; check that it belongs to this configuration"
-        )
-    for name, shape in expected.items():
-        if found[name] != shape:
-            raise FormatError(
-                f"{where}: {name} has shape {found[name]}, expected {shape}; "
-                "check that it belongs to this configuration"
-            )
-
-
 def build_bilm(config: BiLMConfig, tensors: Mapping[str, Tensor], where: Path) -> BiLM:
     """Make the network around its weights, strictly; nothing is drawn at random on the way."""
     with torch.device("meta"):
@@ -107,8 +91,3 @@ def build_bilm(config: BiLMConfig, tensors: Mapping[str, Tensor], where: Path) -
     owned = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
     bilm.load_state_dict(owned, assign=True)
     return bilm.eval()
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:4])
-    return shown if len(names) <= 4 else f"{shown} and {len(names) - 4} more"

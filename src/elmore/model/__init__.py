@@ -8,6 +8,7 @@ from elmore.model.config import (
     LstmConfig,
     WordTableConfig,
 )
+from elmore.model.context import context_states, expected_states, with_context_layer
 from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
 from elmore.model.engine import Engine, Sentences, TextbookEngine
 from elmore.model.fast import FastEngine
@@ -34,5 +35,8 @@ __all__ = [
     "Sentences",
     "TextbookEngine",
     "WordTableConfig",
+    "context_states",
+    "expected_states",
     "has_bfloat16",
+    "with_context_layer",
 ]

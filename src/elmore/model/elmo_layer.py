@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from elmore.errors import DataError
 from elmore.model.bilm import BiLM
+from elmore.model.context import with_context_layer
 from elmore.model.mix import Norm, ScalarMix
 
 
@@ -28,7 +29,8 @@ class ElmoLayer(nn.Module):
 
     Give it ids with sentence marks, as `Elmo.ids` makes them; the marks are read by the biLM and,
     by default, dropped from the output. The biLM is frozen: its weights take no gradient unless
-    `freeze=False`. Each mix has its own s and gamma, for the places where a task uses ELMo.
+    `freeze=False`. Each mix has its own s and gamma, for the places where a task uses ELMo. With
+    `context_layer` the states that predict each token are one more layer of every mix.
     """
 
     def __init__(
@@ -42,11 +44,13 @@ class ElmoLayer(nn.Module):
         dropout: float = 0.0,
         keep_sentence_marks: bool = False,
         freeze: bool = True,
+        context_layer: bool = False,
     ) -> None:
         super().__init__()
         self.bilm = bilm.requires_grad_(not freeze)
         self.keep_sentence_marks = keep_sentence_marks
         self.norm = norm
+        self.context_layer = context_layer
         self.mixes = nn.ModuleList(
             ScalarMix(
                 bilm.config.lstm.n_layers + 1,
@@ -54,6 +58,7 @@ class ElmoLayer(nn.Module):
                 trainable=trainable_mix,
                 norm=norm,
                 dropout=dropout,
+                context_layer=context_layer,
             )
             for _ in range(n_mixes)
         )
@@ -67,6 +72,8 @@ class ElmoLayer(nn.Module):
         """Read (B, T + 2, C) characters, or (B, T + 2) words with their mask."""
         output = self.bilm(token_ids, mask)
         layers, mask = output.layers, output.mask
+        if self.context_layer:
+            layers = with_context_layer(layers)
         if self.keep_sentence_marks:
             return ElmoLayerOutput(self._mix(layers, mask), mask)
         inner = _without_marks(mask)

@@ -22,9 +22,11 @@ class ScalarMix(nn.Module):
     """A weighted mean of layers, its weights s and its scale gamma learned by the task.
 
     `weights` are the s to begin with (they are scaled to sum to 1; default: all equal), and with
-    `trainable=False` the s to keep. `norm` makes the layers comparable first: "token" normalises
-    each token's vector on each layer; "bilm-tf" and "allennlp" normalise each layer over the whole
-    batch, as those libraries do, so that a vector depends on its neighbours in the batch.
+    `trainable=False` the s to keep. With `context_layer` there is one weight more, for the
+    states that predict each token (`with_context_layer`). `norm` makes the layers comparable
+    first: "token" normalises each token's vector on each layer; "bilm-tf" and "allennlp" normalise
+    each layer over the whole batch, as those libraries do, so that a vector depends on its
+    neighbours in the batch.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class ScalarMix(nn.Module):
         trainable: bool = True,
         norm: Norm = "none",
         dropout: float = 0.0,
+        context_layer: bool = False,
     ) -> None:
         super().__init__()
         if norm not in get_args(Norm):
@@ -48,8 +51,10 @@ class ScalarMix(nn.Module):
                 "give a small one, or trainable=False"
             )
         self.norm = norm
+        self.context_layer = context_layer
+        n_weights = n_layers + context_layer
         self.w = nn.Parameter(
-            _logits([1.0] * n_layers if weights is None else weights, n_layers), trainable
+            _logits([1.0] * n_weights if weights is None else weights, n_weights), trainable
         )
         self.gamma = nn.Parameter(torch.tensor(float(gamma)), trainable)
         self.dropout = nn.Dropout(dropout)
@@ -60,8 +65,10 @@ class ScalarMix(nn.Module):
         return self.w.softmax(dim=0)
 
     def weights(self) -> dict[str, float]:
-        """Return what was learned, by name: `layer 0` and so on, and `gamma`."""
+        """Return what was learned, by name: `layer 0` and so on, `context`, and `gamma`."""
         by_layer = {f"layer {j}": s for j, s in enumerate(self.s.tolist())}
+        if self.context_layer:
+            by_layer["context"] = by_layer.pop(f"layer {len(self.w) - 1}")
         return {**by_layer, "gamma": self.gamma.item()}
 
     def forward(self, layers: Tensor, mask: Tensor) -> Tensor:

@@ -30,6 +30,7 @@ from elmore.senses.index import (
     WORDS,
     Facts,
     IndexConfig,
+    Layer,
     OccurrenceIndex,
     file_sizes,
     read_facts,
@@ -56,8 +57,11 @@ def build_index(
     `progress` is told how many more lines were read and occurrences kept.
     """
     for layer in config.layers:
-        if not 0 <= layer < elmo.n_layers:
-            raise ConfigError(f"there is no layer {layer}; the model has 0 to {elmo.n_layers - 1}")
+        if layer not in (*range(elmo.n_layers), "context", "expected"):
+            raise ConfigError(
+                f"there is no layer {layer}; the model has 0 to {elmo.n_layers - 1}, "
+                "context and expected"
+            )
     content: dict[str, Any] = {
         "format": FORMAT,
         "model": {
@@ -146,7 +150,7 @@ class _Builder:
         for tokens, places, vectors in self._read(kept):
             for layer in self.config.layers:
                 with np.errstate(over="ignore"):  # said below
-                    stored = vectors[layer, places].astype(np.float16)
+                    stored = vectors[layer][places].astype(np.float16)
                 if not np.isfinite(stored).all():
                     raise DataError(
                         f"layer {layer} has numbers above 65,504, the most that float16 holds; "
@@ -166,15 +170,15 @@ class _Builder:
 
     def _read(
         self, kept: list[tuple[list[str], list[int]]]
-    ) -> Iterator[tuple[list[str], list[int], npt.NDArray[np.float32]]]:
-        """Give each sentence and the places in it with all its vectors, (L + 1, T, D)."""
+    ) -> Iterator[tuple[list[str], list[int], Mapping[Layer, npt.NDArray[np.float32]]]]:
+        """Give each sentence and the places in it with all its vectors, (T, D) for each layer."""
         first = n_tokens = 0
         for last, (tokens, _) in enumerate(kept, start=1):
             n_tokens += len(tokens)
             if n_tokens < _TOKENS_AT_ONCE and last < len(kept):
                 continue
             some = kept[first:last]
-            read = self.elmo.encode_tokens([words for words, _ in some], layers="all")
+            read = self.elmo.encode_tokens([words for words, _ in some], layers=self.config.layers)
             for (words, places), found in zip(some, read, strict=True):
                 yield words, places, found.vectors
             first, n_tokens = last, 0

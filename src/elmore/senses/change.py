@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError
-from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index import Layer, OccurrenceIndex
 from elmore.senses.induce import Sense, find_senses, other_occurrences, sampled_rows
 from elmore.senses.search import of_length_one
 
@@ -51,7 +51,7 @@ class SenseChanges(NamedTuple):
 
 
 def word_changes(
-    old: OccurrenceIndex, new: OccurrenceIndex, layer: int, *, min_count: int = 20
+    old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer, *, min_count: int = 20
 ) -> list[WordChange]:
     """Measure all words that are frequent enough in both, the most changed (prototype) first."""
     _check_same_model(old, new)
@@ -65,13 +65,13 @@ def word_changes(
     return sorted(found, key=lambda change: -change.prototype)
 
 
-def word_change(old: OccurrenceIndex, new: OccurrenceIndex, layer: int, word: str) -> WordChange:
+def word_change(old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer, word: str) -> WordChange:
     """Measure one word."""
     _check_same_model(old, new)
     return _word_change(word, old, new, layer)
 
 
-def _word_change(word: str, old: OccurrenceIndex, new: OccurrenceIndex, layer: int) -> WordChange:
+def _word_change(word: str, old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer) -> WordChange:
     x, y = (of_length_one(index.vectors(layer)[index.rows(word)]) for index in (old, new))
     mean_x, mean_y = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
     together = float(mean_x @ mean_y)  # which is the mean cosine of all pairs

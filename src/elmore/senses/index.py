@@ -4,7 +4,7 @@ An index is a folder of files, and index.json, which says how long each of them 
 
 | file | holds |
 |---|---|
-| vectors-N.f16 | for each occurrence its vector on layer N, float16 |
+| vectors-N.f16 | for each occurrence its vector on layer N (or context, expected), float16 |
 | occurrences.i32 | for each its word, its sentence and its place there |
 | sentences.txt, sentences.i64 | the tokens of each sentence, and where it ends |
 | words.txt | the words, in the order of their first occurrence |
@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from elmore.embed import Elmo
+from elmore.embed.pooling import layers_dim
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import read_format
 from elmore.text import normalize
@@ -29,6 +30,9 @@ SENTENCES, ENDS, WORDS = "sentences.txt", "sentences.i64", "words.txt"
 FORMAT = "elmore-index-1"
 
 
+Layer = int | Literal["context", "expected"]
+"""The number of a layer, or the states that predict a word: see `Elmo.encode_tokens`."""
+
 Ints = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float16]
 
@@ -37,7 +41,7 @@ Vectors = npt.NDArray[np.float16]
 class IndexConfig:
     """What is kept of a corpus."""
 
-    layers: tuple[int, ...]
+    layers: tuple[Layer, ...]
     """The layers whose vectors are kept."""
     words: tuple[str, ...] | None = None
     """The words that are kept; None: all."""
@@ -86,7 +90,7 @@ class OccurrenceIndex:
 
     def __init__(self, folder: Path, content: dict[str, Any]) -> None:
         self.folder = folder
-        self.layers: tuple[int, ...] = tuple(content["config"]["layers"])
+        self.layers: tuple[Layer, ...] = tuple(content["config"]["layers"])
         self.dim: int = content["dim"]
         self.model: dict[str, Any] = content["model"]
         """Where the biLM was, its hash, and how it was given text."""
@@ -154,15 +158,14 @@ class OccurrenceIndex:
         order = np.argsort(numbers, kind="stable")
         return order, np.searchsorted(numbers[order], np.arange(len(self.words) + 1))
 
-    def vectors(self, layer: int) -> Vectors:
-        """Return the vectors of all occurrences on a layer, (N, D), mapped."""
+    def vectors(self, layer: Layer) -> Vectors:
+        """Return the vectors of all occurrences on a layer, (N, D), mapped; D / 2 of "expected"."""
         if layer not in self.layers:
             raise ConfigError(
                 f"{self.folder} has no layer {layer}; it has {', '.join(map(str, self.layers))}"
             )
-        return np.memmap(
-            self.folder / vectors_file(layer), np.float16, "r", shape=(len(self), self.dim)
-        )
+        shape = (len(self), layers_dim(layer, self.dim))
+        return np.memmap(self.folder / vectors_file(layer), np.float16, "r", shape=shape)
 
     def rows(self, word: str) -> Ints:
         """Return which occurrences are of a word."""
@@ -183,15 +186,23 @@ class OccurrenceIndex:
         return Occurrence(self.words[word], tuple(text.removesuffix("\n").split(" ")), place)
 
 
-def vectors_file(layer: int) -> str:
+def layer_name(layer: Layer) -> str:
+    """Return how a layer is called where it is shown."""
+    return f"layer {layer}" if isinstance(layer, int) else layer
+
+
+def vectors_file(layer: Layer) -> str:
     """Return the name of the file of a layer's vectors."""
     return f"vectors-{layer}.f16"
 
 
-def file_sizes(facts: Facts, layers: Sequence[int], dim: int) -> dict[str, int]:
+def file_sizes(facts: Facts, layers: Sequence[Layer], dim: int) -> dict[str, int]:
     """Return how long each file is."""
     return {
-        **{vectors_file(layer): 2 * dim * facts.n_occurrences for layer in layers},
+        **{
+            vectors_file(layer): 2 * layers_dim(layer, dim) * facts.n_occurrences
+            for layer in layers
+        },
         OCCURRENCES: 12 * facts.n_occurrences,
         SENTENCES: facts.sentence_bytes,
         ENDS: 8 * facts.n_sentences,

@@ -7,7 +7,7 @@ import numpy as np
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
-from elmore.senses.index import Occurrence, OccurrenceIndex
+from elmore.senses.index import Layer, Occurrence, OccurrenceIndex
 from elmore.senses.occurrences import occurrences_of
 from elmore.senses.search import Floats, Search, nearest_of
 
@@ -26,7 +26,7 @@ class Neighbour:
 class LayerNeighbours:
     """What is nearest on one layer."""
 
-    layer: int
+    layer: Layer
     neighbours: list[Neighbour]
     recall: float
     """The share of the nearest that such a search finds; 1 if it is exact."""
@@ -39,7 +39,7 @@ def neighbours(
     word: str,
     *,
     n: int = 10,
-    layers: Sequence[int] | None = None,
+    layers: Sequence[Layer] | None = None,
     same_word: bool = False,
 ) -> list[LayerNeighbours]:
     """Return the occurrences nearest to `word` in `text`, on each layer of the index.
@@ -53,12 +53,12 @@ def neighbours(
     chosen = index.layers if layers is None else layers
     for layer in chosen:
         index.vectors(layer)  # which says if it has none
-    asked = occurrences_of(elmo, word, [text])
+    asked = occurrences_of(elmo, word, [text], layers=chosen)
     tokens = tuple(token.text for token in elmo.tokenizer(text))
     rows = index.rows(asked.word) if same_word else None
     found = []
     for layer in chosen:
-        vector = asked.vectors[layer, 0]
+        vector = asked.vectors[layer][0]
         pairs: Iterator[tuple[np.int64, np.float32]]
         if rows is not None:
             near = nearest_of(index.vectors(layer)[rows], vector, len(rows))

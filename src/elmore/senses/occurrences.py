@@ -1,6 +1,6 @@
 """Sentences and a word in, the vectors of its occurrences out, and how alike they are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
+from elmore.senses.index import Layer
 from elmore.text import normalize
 
 Vectors = npt.NDArray[np.float32]
@@ -21,17 +22,17 @@ class Occurrences:
     sentences: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     """Where it stands in each sentence."""
-    vectors: Vectors
-    """(L + 1, sentences, D): its vector on each layer."""
+    vectors: Mapping[Layer, Vectors]
+    """Its vectors on each layer that was asked for, (sentences, D)."""
 
-    def cosines(self, layer: int) -> npt.NDArray[np.float64]:
+    def cosines(self, layer: Layer) -> npt.NDArray[np.float64]:
         """Return how alike any two occurrences are on a layer, (sentences, sentences)."""
         vectors = self.vectors[layer].astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         cosines: npt.NDArray[np.float64] = vectors @ vectors.T
         return cosines
 
-    def nearest(self, layer: int) -> npt.NDArray[np.int64]:
+    def nearest(self, layer: Layer) -> npt.NDArray[np.int64]:
         """Return for each occurrence which other one is most like it, (sentences,)."""
         if len(self.sentences) < 2:
             raise DataError(f"{self.word!r} occurs once; the nearest other needs two sentences")
@@ -41,19 +42,29 @@ class Occurrences:
         return nearest
 
 
-def occurrences_of(elmo: Elmo, word: str, sentences: Sequence[str]) -> Occurrences:
-    """Find the first occurrence of `word` as a token of each sentence, and read them all."""
+def occurrences_of(
+    elmo: Elmo, word: str, sentences: Sequence[str], *, layers: Sequence[Layer] | None = None
+) -> Occurrences:
+    """Find the first occurrence of `word` as a token of each sentence, and read them all.
+
+    `layers` are numbers, "context" or "expected"; None: all numbered ones.
+    """
     if not sentences:
         raise DataError("there is no sentence to find the word in; give at least one")
     word = normalize(word, elmo.model.normalization)
-    spans, vectors = [], []
-    for sentence, found in zip(sentences, elmo.encode_tokens(sentences, layers="all"), strict=True):
+    chosen = range(elmo.n_layers) if layers is None else layers
+    spans, places = [], []
+    read = elmo.encode_tokens(sentences, layers=chosen)
+    for sentence, found in zip(sentences, read, strict=True):
         if word not in found.tokens:
             raise DataError(
                 f"{word!r} is no token of {sentence!r}; name one of {', '.join(found.tokens)}"
             )
-        place = found.tokens.index(word)
+        places.append(found.tokens.index(word))
         assert found.spans is not None
-        spans.append(found.spans[place])
-        vectors.append(found.vectors[:, place])
-    return Occurrences(word, tuple(sentences), tuple(spans), np.stack(vectors, axis=1))
+        spans.append(found.spans[places[-1]])
+    vectors = {
+        layer: np.stack([found.vectors[layer][k] for found, k in zip(read, places, strict=True)])
+        for layer in chosen
+    }
+    return Occurrences(word, tuple(sentences), tuple(spans), vectors)

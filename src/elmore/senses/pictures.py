@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import DataError, MissingExtraError
+from elmore.senses.index import Layer, layer_name
 from elmore.senses.induce import Sense
 from elmore.senses.occurrences import Occurrences
 from elmore.senses.search import Floats, of_length_one
@@ -31,19 +32,20 @@ def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
     """Draw how alike the occurrences of a word are, a square for each layer."""
     plt = _pyplot()
     labels = list(map(_shorten, occurrences.sentences, occurrences.spans))
-    n_layers, n = occurrences.vectors.shape[:2]
+    n_layers, n = len(occurrences.vectors), len(labels)
     with plt.rc_context({"font.family": _fonts("".join(labels))}):
         figure, axes = plt.subplots(
-            1, n_layers, figsize=(3.4 + 0.55 * n * n_layers, 1.1 + 0.55 * n), layout="constrained"
-        )
-        for layer, axis in enumerate(axes):
+            1, n_layers, figsize=(3.4 + 0.55 * n * n_layers, 1.1 + 0.55 * n), layout="constrained",
+            squeeze=False,
+        )  # fmt: skip
+        for layer, axis in zip(occurrences.vectors, axes[0], strict=True):
             cosines = occurrences.cosines(layer)
             image = axis.imshow(cosines, cmap="viridis", vmin=0, vmax=1)
             name = "the word alone" if layer == 0 else "in its sentence"
-            axis.set_title(f"layer {layer}: {name}", fontsize=10)
+            axis.set_title(f"{layer_name(layer)}: {name}", fontsize=10)
             axis.set_xticks(range(n), [str(k + 1) for k in range(n)])
             axis.set_yticks(range(n), [f"{label}  {k + 1}" for k, label in enumerate(labels)])
-            axis.tick_params(length=0, labelsize=9, labelleft=layer == 0)
+            axis.tick_params(length=0, labelsize=9, labelleft=axis is axes[0, 0])
             for row in range(n):
                 for column in range(n):
                     cosine = cosines[row, column]
@@ -61,7 +63,7 @@ def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
 
 
 def draw_map(
-    by_layer: Mapping[int, npt.NDArray[np.floating[Any]]],
+    by_layer: Mapping[Layer, npt.NDArray[np.floating[Any]]],
     senses: Sequence[Sense],
     word: str,
     path: Path,
@@ -94,7 +96,7 @@ def draw_map(
                     *points[sense.rows].T, s=14, c=color, marker=marker, alpha=0.7,
                     linewidths=0, label=_plain(label),
                 )  # fmt: skip
-            axis.set_title(f"layer {layer}", fontsize=10)
+            axis.set_title(layer_name(layer), fontsize=10)
             axis.set_xticks([])
             axis.set_yticks([])
         handles, texts = axes[0, 0].get_legend_handles_labels()

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from elmore.errors import FormatError, MissingExtraError
 from elmore.folders import new_file, read_format, write_json
-from elmore.senses.index import Ints, OccurrenceIndex, Vectors
+from elmore.senses.index import Ints, Layer, OccurrenceIndex, Vectors
 
 FORMAT = "elmore-search-1"
 MOST_EXACT = 200_000
@@ -54,13 +54,13 @@ class Quality:
 class Search:
     """Finds the nearest occurrences on one layer of an index."""
 
-    def __init__(self, index: OccurrenceIndex, layer: int, cells: Any, quality: Quality) -> None:
+    def __init__(self, index: OccurrenceIndex, layer: Layer, cells: Any, quality: Quality) -> None:
         self.vectors = index.vectors(layer)
         self.quality = quality
         self._cells = cells  # of faiss; None: exact
 
     @classmethod
-    def open(cls, index: OccurrenceIndex, layer: int) -> "Search":
+    def open(cls, index: OccurrenceIndex, layer: Layer) -> "Search":
         """Open the search of a layer; for a large index it is made and kept, the first time."""
         if len(index) <= MOST_EXACT:
             return cls(index, layer, None, Quality("exact", 1.0))

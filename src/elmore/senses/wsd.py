@@ -1,8 +1,8 @@
 """Labelled words in sentences in, the senses of other words out: the nearest mean (section 5.3).
 
-The vector of a sense is the mean over its labelled occurrences, on each layer. A word gets the
-sense whose vector has the highest cosine with its own; one that was never labelled gets what the
-caller falls back to, such as its first sense in a dictionary.
+The vector of a sense is the mean over its labelled occurrences, on each layer, standardized where
+the model is calibrated. A word gets the sense whose vector has the highest cosine with its own; one
+that was never labelled gets what the caller falls back to, such as its first sense in a dictionary.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +16,7 @@ from elmore.embed import Elmo
 from elmore.errors import DataError
 from elmore.senses.index import Occurrence
 from elmore.senses.induce import Sense, describe
+from elmore.senses.representations import Representation, read_layers, word_vectors
 from elmore.senses.search import Floats, of_length_one
 
 _SENTENCES_AT_ONCE = 512
@@ -64,15 +65,19 @@ class _Known:
     """The senses of one word that were met."""
 
     senses: list[str]
-    sums: list[Floats]
-    """(L + 1, D) for each: the sum of its vectors, whose direction is that of their mean."""
+    sums: list[list[Floats]]
+    """For each, and each layer, (D,): the sum of its vectors, in the direction of their mean."""
 
 
 class SenseVectors:
-    """The vectors of the senses of words, learned from labelled sentences."""
+    """The vectors of the senses of words, learned from labelled sentences.
 
-    def __init__(self, elmo: Elmo) -> None:
+    `layers` are what predictions are made by; None: each numbered one.
+    """
+
+    def __init__(self, elmo: Elmo, *, layers: Sequence[Representation] | None = None) -> None:
         self.elmo = elmo
+        self.layers = tuple(range(elmo.n_layers) if layers is None else layers)
         self._known: dict[str, _Known] = {}
 
     def learn(self, sentences: Iterable[SenseSentence]) -> "SenseVectors":
@@ -82,8 +87,9 @@ class SenseVectors:
                 known = self._known.setdefault(word.word, _Known([], []))
                 if sense not in known.senses:
                     known.senses.append(sense)
-                    known.sums.append(np.zeros_like(vectors))
-                known.sums[known.senses.index(sense)] += vectors
+                    known.sums.append([np.zeros_like(vector) for vector in vectors])
+                row = known.senses.index(sense)
+                known.sums[row] = [a + b for a, b in zip(known.sums[row], vectors, strict=True)]
         return self
 
     def predict(self, sentences: Iterable[SenseSentence]) -> Iterator[list[Nearest] | None]:
@@ -94,22 +100,22 @@ class SenseVectors:
                 yield None
                 continue
             found = []
-            for vector, sums in zip(vectors, np.stack(known.sums, axis=1), strict=True):
-                cosines = of_length_one(sums) @ of_length_one(vector[None])[0]
+            for vector, *sums in zip(vectors, *known.sums, strict=True):
+                cosines = of_length_one(np.stack(sums)) @ of_length_one(vector[None])[0]
                 best = int(cosines.argmax())
                 found.append(Nearest(known.senses[best], float(cosines[best])))
             yield found
 
-    def _read(self, sentences: Iterable[SenseSentence]) -> Iterator[tuple[SenseWord, Floats]]:
-        """Give each word with its vectors, (L + 1, D): the mean of its tokens."""
+    def _read(self, sentences: Iterable[SenseSentence]) -> Iterator[tuple[SenseWord, list[Floats]]]:
+        """Give each word with its vectors, (D,) for each layer."""
         left = (sentence for sentence in sentences if sentence.words)
         while some := list(islice(left, _SENTENCES_AT_ONCE)):
             tokens = [sentence.tokens for sentence in some]
-            for sentence, found in zip(
-                some, self.elmo.encode_tokens(tokens, layers="all"), strict=True
-            ):
+            read = self.elmo.encode_tokens(tokens, layers=read_layers(self.elmo))
+            for sentence, found in zip(some, read, strict=True):
                 for word in sentence.words:
-                    yield word, found.vectors[:, word.start : word.end].mean(axis=1)
+                    by_layer = word_vectors(self.elmo, found.vectors, word.start, word.end)
+                    yield word, [by_layer[layer] for layer in self.layers]
 
 
 def label_senses(

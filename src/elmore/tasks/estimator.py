@@ -55,6 +55,9 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     """Where ELMo stands: at the input of the task's RNN, beside its output, or both."""
     layers: MixedLayers = "mix"
     """mix learns the weights of the layers; top, or a number, takes one layer."""
+    context_layer: bool = False
+    """Whether the mix has one more layer: the states that predict each word, which have not read
+    it."""
     norm: Norm = "none"
     """How the layers are normalized before they are mixed; none, or token."""
     elmo_dropout: float = 0.5
@@ -258,6 +261,7 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             self.sources_,
             where=self.where,
             layers=self.layers,
+            context_layer=self.context_layer,
             norm=self.norm,
             elmo_dropout=self.elmo_dropout,
         )
@@ -283,7 +287,10 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             tokens = [sentence or ("",) for sentence in side]  # a text may have no words
             layers = None
             if self.sources_.elmo is not None and self.freeze:
-                layers = stored_layers(self.sources_.elmo, tokens, cache, self.cache_dtype, read)
+                layers = stored_layers(
+                    self.sources_.elmo, tokens, cache, self.cache_dtype, read,
+                    context_layer=self.context_layer,
+                )  # fmt: skip
             found.append(Sentences(tokens, self.sources_, layers, self._marks(X)))
         return tuple(found)
 

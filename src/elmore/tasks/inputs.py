@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError
-from elmore.model import ScalarMix
+from elmore.model import ScalarMix, with_context_layer
 from elmore.model.mix import Norm
 from elmore.static import StaticVectors
 from elmore.tasks.layers import StoredLayers, Tokens
@@ -37,7 +37,7 @@ class TokenBatch:
     static: Tensor | None = None
     """(B, T, S)"""
     layers: Tensor | None = None
-    """(L + 1, B, T, D), of a frozen biLM."""
+    """(L + 1, B, T, D), of a frozen biLM; L + 2 with the context layer."""
     elmo_ids: Tensor | None = None
     """(B, T + 2, C), for a biLM that learns too."""
     char_ids: Tensor | None = None
@@ -130,17 +130,19 @@ class TokenInput(nn.Module):
         *,
         where: Where,
         layers: MixedLayers,
+        context_layer: bool,
         norm: Norm,
         elmo_dropout: float,
     ) -> None:
         super().__init__()
         elmo, static = sources.elmo, sources.static
+        self.context_layer = context_layer
         self.input_mix = self.output_mix = None
         if elmo is not None:
             if where in ("input", "both"):
-                self.input_mix = _mix(elmo, layers, norm, elmo_dropout)
+                self.input_mix = _mix(elmo, layers, context_layer, norm, elmo_dropout)
             if where in ("output", "both"):
-                self.output_mix = _mix(elmo, layers, norm, elmo_dropout)
+                self.output_mix = _mix(elmo, layers, context_layer, norm, elmo_dropout)
         self.bilm = None if elmo is None or sources.freeze else elmo.bilm
         elmo_dim = 0 if elmo is None else elmo.dim
         self.dim = (0 if static is None else static.dim) + elmo_dim * (self.input_mix is not None)
@@ -157,7 +159,9 @@ class TokenInput(nn.Module):
         """Return the input (B, T, dim), and (B, T, output_dim) or None."""
         layers = batch.layers
         if self.bilm is not None:
-            layers = self.bilm(batch.elmo_ids).layers[:, :, 1:-1]
+            layers = self.bilm(batch.elmo_ids).layers
+            layers = with_context_layer(layers) if self.context_layer else layers
+            layers = layers[:, :, 1:-1]
         parts = [] if batch.static is None else [batch.static]
         if self.input_mix is not None:
             parts.append(self.input_mix(layers, batch.mask))
@@ -176,10 +180,17 @@ class TokenInput(nn.Module):
         return torch.stack(squares).sum() if squares else torch.zeros(())
 
 
-def _mix(elmo: Elmo, layers: MixedLayers, norm: Norm, dropout: float) -> ScalarMix:
+def _mix(
+    elmo: Elmo, layers: MixedLayers, context_layer: bool, norm: Norm, dropout: float
+) -> ScalarMix:
     """Return a mix that learns, or one that takes a single layer and learns gamma alone."""
     if layers == "mix":
-        return ScalarMix(elmo.n_layers, norm=norm, dropout=dropout)
+        return ScalarMix(elmo.n_layers, norm=norm, dropout=dropout, context_layer=context_layer)
+    if context_layer:
+        raise ConfigError(
+            f"layers is {layers!r} with context_layer, which is a layer of the mix; "
+            "leave one of them out"
+        )
     number = elmo.n_layers - 1 if layers == "top" else layers
     if type(number) is not int or not 0 <= number < elmo.n_layers:
         raise ConfigError(

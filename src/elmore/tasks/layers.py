@@ -1,8 +1,8 @@
 """Sentences in, the frozen biLM's layers out: computed once, kept on disk, mapped into memory.
 
-A file holds all tokens of some sentences, (N, L + 1, D). Its name is a hash of the sentences and of
-all that decides the vectors, so the same data with the same model is found again, and any other is
-not.
+A file holds all tokens of some sentences, (N, L + 1, D), or L + 2 with the context layer. Its name
+is a hash of the sentences and of all that decides the vectors, so the same data with the same model
+is found again, and any other is not.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.embed import Elmo
+from elmore.embed.pooling import Layers
 from elmore.embed.results import DType
 
 Tokens = tuple[str, ...]
@@ -34,14 +35,22 @@ def stored_layers(
     folder: Path,
     dtype: DType,
     read: Read = lambda done, of: None,
+    *,
+    context_layer: bool = False,
 ) -> StoredLayers:
-    """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already."""
-    path = folder / f"{_name(elmo, sentences, dtype)}.npy"
+    """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already.
+
+    With `context_layer` they have one more, the states that predict each token.
+    """
+    layers: list[Layers] = [*range(elmo.n_layers)]
+    if context_layer:
+        layers.append("context")
+    path = folder / f"{_name(elmo, sentences, dtype, context_layer)}.npy"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(f".{os.getpid()}.part")  # another process may write it too
         try:
-            _write(elmo, sentences, beside, dtype, read)
+            _write(elmo, sentences, beside, layers=layers, dtype=dtype, read=read)
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
@@ -55,23 +64,32 @@ def deciding_facts(elmo: Elmo) -> dict[str, str]:
     return {name: facts[name] for name in _DECIDING}
 
 
-def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType) -> str:
-    facts = deciding_facts(elmo)
-    digest = hashlib.blake2b(repr([dtype, *facts.values()]).encode(), digest_size=16)
+def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType, context_layer: bool) -> str:
+    deciding = [dtype, *deciding_facts(elmo).values(), *["context"] * context_layer]
+    digest = hashlib.blake2b(repr(deciding).encode(), digest_size=16)
     for sentence in sentences:
         digest.update(("\x1f".join(sentence) + "\x1e").encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _write(elmo: Elmo, sentences: Sequence[Tokens], path: Path, dtype: DType, read: Read) -> None:
-    shape = (sum(map(len, sentences)), elmo.n_layers, elmo.dim)
+def _write(
+    elmo: Elmo,
+    sentences: Sequence[Tokens],
+    path: Path,
+    *,
+    layers: Sequence[Layers],
+    dtype: DType,
+    read: Read,
+) -> None:
+    shape = (sum(map(len, sentences)), len(layers), elmo.dim)
     stored = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     place = 0
     for first in range(0, len(sentences), _SENTENCES_AT_ONCE):
         some = [list(sentence) for sentence in sentences[first : first + _SENTENCES_AT_ONCE]]
-        for found in elmo.encode_tokens(some, layers="all", dtype=dtype):
-            n_tokens = found.vectors.shape[1]
-            stored[place : place + n_tokens] = found.vectors.transpose(1, 0, 2)
+        for found in elmo.encode_tokens(some, layers=layers, dtype=dtype):
+            n_tokens = len(found.tokens)
+            for depth, layer in enumerate(layers):
+                stored[place : place + n_tokens, depth] = found.vectors[layer]
             place += n_tokens
         read(first + len(some), len(sentences))
     stored.flush()

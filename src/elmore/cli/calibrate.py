@@ -1,0 +1,84 @@
+"""`elmore calibrate`: the means and deviations of a model's layers, measured on text."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from elmore.cli import arguments
+from elmore.cli.terminal import print_facts, progress_bar
+from elmore.errors import ConfigError
+
+
+def calibrate(
+    model: str,
+    /,
+    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    out: Annotated[Path, Parameter(alias="-o")],
+    max_tokens: Annotated[int, Parameter(converter=arguments.whole_number)] = 200_000,
+    split_sentences: str | None = None,
+    tokenizer: str | None = None,
+    text_field: str = "text",
+    dtype: Literal["float32", "float16"] = "float32",
+) -> None:
+    """Measure the mean and the deviation of each layer on text, and write the model with them.
+
+    Standardized by these, cosines of vectors spread out and can be compared between layers. The
+    vectors that a model gives stay as they are unless they are asked for as standardized.
+
+    Parameters
+    ----------
+    model
+        A model folder, the name of a bundled model, or hf://owner/name.
+    texts
+        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input.
+    out
+        The model folder to make.
+    max_tokens
+        How much of the text is read, in tokens.
+    split_sentences
+        A language, such as en or ko: split each line into sentences.
+    tokenizer
+        whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
+        of the model's own.
+    text_field
+        Where the text stands in the records of .jsonl and .parquet files.
+    dtype
+        What the folder stores its weights in.
+    """
+    from dataclasses import replace
+
+    from elmore.embed import Elmo
+    from elmore.embed import calibrate as measure
+    from elmore.formats import write_native
+    from elmore.text.files import check_texts, read_texts
+    from elmore.text.reading import Reading
+
+    if not texts:
+        raise ConfigError("there is no text to calibrate on; name a file")
+    if out.exists():
+        raise ConfigError(f"{out} exists already; choose another name")
+    check_texts(texts)
+    elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
+    reading = Reading(elmo.tokenizer, elmo.model.normalization, split_sentences)
+    with progress_bar(shown=True) as bar:
+        task = bar.add_task("calibrating", total=max_tokens, tokens=0)
+
+        def progress(n_tokens: int) -> None:
+            bar.update(task, advance=n_tokens, tokens=bar.tasks[task].completed + n_tokens)
+
+        found = measure(
+            elmo,
+            reading.sentences(read_texts(texts, text_field)),
+            max_tokens=max_tokens,
+            texts=[path.name for path in texts],
+            progress=progress,
+        )
+    write_native(replace(elmo.model, calibration=found), out, dtype)
+    facts = {"model": str(out), "tokens": found.n_tokens, "layers": list(found.means)}
+    if sys.stdout.isatty():
+        print_facts(facts)
+    else:
+        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")

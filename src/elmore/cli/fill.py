@@ -1,0 +1,77 @@
+"""`elmore fill`: the words that a sentence expects at a place."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from elmore.cli import arguments
+from elmore.errors import DataError
+from elmore.text import decode_lines
+
+if TYPE_CHECKING:
+    from elmore.embed import Substitutes
+
+
+def fill(
+    *texts: str,
+    model: Annotated[str, Parameter(alias="-m")] = "en",
+    word: Annotated[str | None, Parameter(alias="-w")] = None,
+    sides: Literal["both", "left", "right"] = "both",
+    n: Annotated[int, Parameter(name=["--n", "-n"], converter=arguments.whole_number)] = 10,
+    tokenizer: str | None = None,
+) -> None:
+    """Give the most probable words for each blank, written ___, with their probabilities.
+
+    A table on a terminal, a line of JSON for each blank in a pipe.
+
+    Parameters
+    ----------
+    texts
+        The texts. Without any, standard input is read, a text a line.
+    model
+        A model folder with its softmax, the name of a bundled model, or hf://owner/name.
+    word
+        A word of each text to find substitutes for, instead of a blank.
+    sides
+        both, or the words on the left or on the right of the place alone.
+    n
+        How many words.
+    tokenizer
+        whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
+        of the model's own.
+    """
+    from elmore.embed import Elmo
+
+    if not texts and sys.stdin.isatty():
+        raise DataError("nothing to fill; give texts, or pipe text in")
+    given = list(texts) or [
+        line for line in decode_lines(sys.stdin.buffer, "standard input") if line.strip()
+    ]
+    elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
+    found = elmo.fill(given, word=word, sides=sides, n=n)
+    if sys.stdout.isatty():
+        _print(found)
+        return
+    for one in found:
+        record = {
+            "text": one.text,
+            "tokens": one.tokens,
+            "place": one.place,
+            "words": one.words,
+            "probabilities": [float(f"{p:.6g}") for p in one.probabilities],
+        }
+        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _print(found: "list[Substitutes]") -> None:
+    console = Console(highlight=False)
+    for one in found:
+        before = " ".join([*one.tokens[: one.place], ""])
+        after = " ".join(["", *one.tokens[one.place + 1 :]])
+        console.print(Text(before).append(one.tokens[one.place], "bold yellow").append(after))
+        for word, probability in zip(one.words, one.probabilities, strict=True):
+            console.print(Text(f"  {probability:6.1%}  {word}"))

@@ -1,0 +1,154 @@
+"""Texts with blanks in, the words that the sentence expects there out.
+
+The biLM predicts a word from what stands before it and, apart from that, from what stands after
+it, by one softmax (W, b). Were both sides independent given the word w, Bayes' rule would be
+
+    p(w | left, right) ~ p(w | left) p(w | right) / p(w)
+
+The logarithm of that is the logit of the summed states, (h_before + h_after) W_w + 2 b_w, less
+a log p(w): one product, whatever each side's normalization. a = 1 is also what predicts held-out
+words best (docs/explain/expected-states.md). The model does not store p(w), but its vocabulary is
+in the order of frequency, so it is Zipf's: 1 / rank.
+
+Shapes: N places, V words, p projection_dim, D = 2p.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from elmore.embed.results import check_word
+from elmore.embed.texts import Texts
+from elmore.errors import ConfigError, DataError
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, normalize
+
+if TYPE_CHECKING:
+    from elmore.embed.elmo import Elmo
+
+Sides = Literal["both", "left", "right"]
+
+BLANK = "___"
+_BLANKS = re.compile(r"_{3,}")
+_PRIOR_WEIGHT = 1.0  # a: see paper/fill.py
+_MAX_LOGITS = 2**24  # at once: 64 MB
+
+
+@dataclass(frozen=True)
+class Substitutes:
+    """The most probable words for one place of a text."""
+
+    text: int
+    """The number of the text."""
+    tokens: tuple[str, ...]
+    """Its tokens; a blank is `___`."""
+    place: int
+    """Which of the tokens is filled."""
+    words: tuple[str, ...]
+    """(n,) the most probable first."""
+    probabilities: npt.NDArray[np.float32]
+    """(n,) of all words of the vocabulary, which sum to 1."""
+
+
+class Filler:
+    """Says what a model expects at places of texts."""
+
+    def __init__(self, elmo: "Elmo") -> None:
+        softmax, vocab = elmo.bilm.softmax, elmo.model.vocab
+        if softmax is None or vocab is None:
+            raise ConfigError(
+                "this model came without its softmax, so it cannot predict words; "
+                "put the published softmax HDF5 and vocabulary into its folder"
+            )
+        self.elmo, self.softmax, self.vocab = elmo, softmax, vocab
+        ranks = torch.arange(1, len(vocab) + 1, device=softmax.bias.device)
+        self.log_prior = -ranks.log()
+        """(V,) log p(w), up to a constant: Zipf's law."""
+        marks = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+        rows = [vocab.row(mark) for mark in marks]
+        self._left_out = [row for row in rows if row is not None]
+
+    @torch.no_grad()
+    def log_probabilities(
+        self, states: Tensor, sides: Sides = "both", *, prior_weight: float = _PRIOR_WEIGHT
+    ) -> Tensor:
+        """Return the log-probability of each word, (N, V), from layers="context", (N, D).
+
+        Sentence marks and `<UNK>` have none (-inf). `prior_weight` is the a of both sides.
+        """
+        check_word("sides", sides, Sides)
+        before, after = states.chunk(2, dim=1)
+        if sides == "both":
+            summed = before + after
+            logits = torch.addmm(2 * self.softmax.bias, summed, self.softmax.weight.T)
+            logits -= prior_weight * self.log_prior
+        else:
+            one = before if sides == "left" else after
+            logits = torch.addmm(self.softmax.bias, one, self.softmax.weight.T)
+        logits[:, self._left_out] = -torch.inf
+        return logits.log_softmax(dim=1)
+
+    def fill(self, texts: Texts, word: str | int | None, sides: Sides, n: int) -> list[Substitutes]:
+        """Do what `Elmo.fill` says."""
+        check_word("sides", sides, Sides)
+        if n < 1:
+            raise ConfigError(f"n is {n}; expected at least 1 word for each place")
+        n = min(n, len(self.vocab) - len(self._left_out))
+        read = self._read(texts)
+        asked = [
+            (number, place)
+            for number, tokens in enumerate(read)
+            for place in self._places(tokens, word, number)
+        ]
+        contexts = self.elmo.encode_tokens(read, layers="context", output="torch")
+        found = []
+        for some in _chunks(asked, max(1, _MAX_LOGITS // len(self.vocab))):
+            states = torch.stack([contexts[number].vectors[place] for number, place in some])
+            best = self.log_probabilities(states, sides).topk(n, dim=1)
+            pairs = zip(best.values.exp().numpy(force=True), best.indices.tolist(), strict=True)
+            for (number, place), (probabilities, rows) in zip(some, pairs, strict=True):
+                words = tuple(self.vocab.words[row] for row in rows)
+                found.append(Substitutes(number, tuple(read[number]), place, words, probabilities))
+        return found
+
+    def _read(self, texts: Texts) -> list[list[str]]:
+        """Return the tokens of texts; strings are cut at their blanks before they are tokenized."""
+        given = self.elmo._tokenize(["" if isinstance(text, str) else text for text in texts])
+        found = []
+        for text, listed in zip(texts, given, strict=True):
+            tokens = list(listed.tokens)
+            parts = _BLANKS.split(text) if isinstance(text, str) else []
+            for number, part in enumerate(parts):
+                tokens += [BLANK] * (number > 0)
+                tokens += [token.text for token in self.elmo.tokenizer(part)]
+            found.append([BLANK if _BLANKS.fullmatch(token) else token for token in tokens])
+        return found
+
+    def _places(self, tokens: list[str], word: str | int | None, number: int) -> list[int]:
+        if isinstance(word, int):
+            if not 0 <= word < len(tokens):
+                raise DataError(
+                    f"text {number} has {len(tokens)} tokens; there is none with the number {word}"
+                )
+            return [word]
+        if word is None:
+            places = [place for place, token in enumerate(tokens) if token == BLANK]
+            if not places:
+                raise DataError(f"text {number} has no blank; write {BLANK} in it, or name a word")
+            return places
+        word = normalize(word, self.elmo.model.normalization)
+        if word not in tokens:
+            raise DataError(
+                f"{word!r} is no token of text {number}; name one of {', '.join(tokens)}"
+            )
+        return [tokens.index(word)]
+
+
+def _chunks(items: list[tuple[int, int]], size: int) -> Iterator[list[tuple[int, int]]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

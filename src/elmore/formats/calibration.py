@@ -1,0 +1,146 @@
+"""Layers of some text in, the mean and the deviation of each dimension out, and their file.
+
+Cosines of raw LSTM states crowd together, because a few dimensions are large in every word's
+vector. With their mean taken off and divided by their deviation, all dimensions count alike. A
+model folder may hold these in calibration.safetensors; the vectors themselves are never changed
+unless a caller asks.
+
+Shapes: L+1 layers, T tokens, D dim (half of it for "expected").
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+from torch import Tensor
+
+from elmore.errors import ConfigError, DataError, FormatError
+from elmore.formats.arrays import check_arrays
+from elmore.model import BiLMConfig, context_states, expected_states
+
+CALIBRATION = "calibration.safetensors"
+FORMAT = "elmore-calibration-1"
+
+CalibratedLayer = int | Literal["context", "expected"]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The mean and standard deviation of each dimension of each layer over some text."""
+
+    means: Mapping[CalibratedLayer, Floats]
+    """(D,) for the layers 0 to L, "context" and "expected"."""
+    deviations: Mapping[CalibratedLayer, Floats]
+    """(D,), 1 where a dimension never changes."""
+    n_tokens: int
+    """Of the text they were measured on."""
+    texts: tuple[str, ...] = ()
+    """What that text was: the names of its files."""
+
+    def standardize(self, vectors: Any, layer: CalibratedLayer | Literal["top", "all"]) -> Any:
+        """Return vectors (..., D) of a layer with mean 0 and deviation 1 in each dimension.
+
+        They may be an array or a tensor; for "all" they are (L + 1, ..., D).
+        """
+        if layer == "all":
+            found = [self.standardize(one, number) for number, one in enumerate(vectors)]
+            return torch.stack(found) if isinstance(vectors, Tensor) else np.stack(found)
+        key = len(self.means) - 3 if layer == "top" else layer
+        if key not in self.means:
+            raise ConfigError(
+                f"layers is {layer!r}, which has no calibration; expected top, all, context, "
+                f"expected, or a number from 0 to {len(self.means) - 3}"
+            )
+        mean, deviation = self.means[key], self.deviations[key]
+        if isinstance(vectors, Tensor):
+            on = vectors.device
+            return (vectors - torch.from_numpy(mean).to(on)) / torch.from_numpy(deviation).to(on)
+        return (np.asarray(vectors, np.float32) - mean) / deviation
+
+
+def measure_calibration(readings: Iterable[Tensor], texts: Iterable[str] = ()) -> Calibration:
+    """Measure the layers of texts, each (L + 1, T + 2, D) with its sentence marks.
+
+    `texts` says what they are of.
+    """
+    n_tokens = 0
+    sums: dict[CalibratedLayer, Tensor] = {}
+    for layers in readings:
+        by_layer: dict[CalibratedLayer, Tensor] = dict(enumerate(layers[:, 1:-1]))
+        by_layer["context"] = context_states(layers[-1])[1:-1]
+        by_layer["expected"] = expected_states(layers[-1])[1:-1]
+        for layer, vectors in by_layer.items():
+            exact = vectors.double()
+            found = torch.stack([exact.sum(dim=0), exact.square().sum(dim=0)])
+            sums[layer] = sums[layer] + found if layer in sums else found
+        n_tokens += layers.shape[1] - 2
+    if n_tokens < 2:
+        raise DataError(f"the text has {n_tokens} words; give some thousands to calibrate on")
+    means, deviations = {}, {}
+    for layer, (first, second) in sums.items():
+        mean = first / n_tokens
+        deviation = (second / n_tokens - mean.square()).clamp(min=0).sqrt()
+        deviation[deviation < 1e-6] = 1.0
+        means[layer] = mean.float().numpy(force=True)
+        deviations[layer] = deviation.float().numpy(force=True)
+    return Calibration(means, deviations, n_tokens, tuple(texts))
+
+
+def write_calibration(calibration: Calibration, folder: Path) -> None:
+    """Write the file of a model folder."""
+    tensors = {f"{layer}.mean": mean for layer, mean in calibration.means.items()}
+    tensors |= {f"{layer}.deviation": one for layer, one in calibration.deviations.items()}
+    facts = {"n_tokens": calibration.n_tokens, "texts": calibration.texts}
+    header = {"format": FORMAT, "facts": json.dumps(facts, ensure_ascii=False)}
+    try:
+        save_file(tensors, folder / CALIBRATION, header)
+        (folder / CALIBRATION).chmod(0o644)  # safetensors makes it private
+    except SafetensorError as error:  # such as a full disk
+        raise OSError(f"{folder / CALIBRATION} cannot be written: {error}") from None
+
+
+def read_calibration(folder: Path, config: BiLMConfig) -> Calibration | None:
+    """Read the file of a model folder, strictly; None if there is none."""
+    path = folder / CALIBRATION
+    if not path.exists():
+        return None
+    try:
+        with safe_open(path, "np") as file:
+            header = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise FormatError(f"{path} cannot be read ({error}); download it again") from None
+    if header.get("format") != FORMAT:
+        raise FormatError(
+            f"{path}: format is {header.get('format')!r}; this version reads {FORMAT!r}"
+        )
+    dims: dict[CalibratedLayer, int] = dict.fromkeys(range(config.lstm.n_layers + 1), config.dim)
+    dims |= {"context": config.dim, "expected": config.lstm.projection_dim}
+    check_arrays(
+        {name: tensor.shape for name, tensor in tensors.items()},
+        {
+            f"{layer}.{what}": (dim,)
+            for layer, dim in dims.items()
+            for what in ("mean", "deviation")
+        },
+        path,
+    )
+    try:
+        facts = json.loads(header["facts"])
+        n_tokens, texts = int(facts["n_tokens"]), tuple(map(str, facts["texts"]))
+    except (KeyError, TypeError, ValueError):
+        raise FormatError(f"{path} does not say what it was measured on; make it again") from None
+    return Calibration(
+        {layer: tensors[f"{layer}.mean"] for layer in dims},
+        {layer: tensors[f"{layer}.deviation"] for layer in dims},
+        n_tokens,
+        texts,
+    )

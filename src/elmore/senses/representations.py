@@ -1,0 +1,48 @@
+"""The vectors of a sentence's tokens in, those of one of its words out, ready for cosines.
+
+A word such as "took place" has several tokens: on a layer its vector is their mean, and what
+predicts it are the states before its first token and after its last. Where the model is
+calibrated, all are standardized; the vectors of an uncalibrated model stay raw.
+
+Shapes: T tokens, p projection_dim, D = 2p.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from elmore.embed import Elmo
+from elmore.senses.index import Layer
+from elmore.senses.search import Floats, of_length_one
+
+Representation = Layer | Literal["joined"]
+"""A layer's number; context or expected; joined, the top layer and context, each of norm 1."""
+
+
+def read_layers(elmo: Elmo) -> list[Layer]:
+    """Return the layers that `word_vectors` needs."""
+    return [*range(elmo.n_layers), "context"]
+
+
+def word_vectors(
+    elmo: Elmo, vectors: Mapping[Any, Floats], start: int, end: int
+) -> dict[Representation, Floats]:
+    """Return each representation, (D,), of the word at the tokens from `start` to before `end`.
+
+    `vectors` are those of its text by `Elmo.encode_tokens(layers=read_layers(elmo))`.
+    """
+    found: dict[Representation, Floats] = {
+        n: vectors[n][start:end].mean(axis=0) for n in range(elmo.n_layers)
+    }
+    half = elmo.dim // 2
+    before, after = vectors["context"][start, :half], vectors["context"][end - 1, half:]
+    found["context"], found["expected"] = np.concatenate([before, after]), before + after
+    if elmo.model.calibration is not None:
+        found = {
+            name: elmo.model.calibration.standardize(vector, name)  # type: ignore[arg-type]
+            for name, vector in found.items()
+        }
+    parts = found[elmo.n_layers - 1], found["context"]
+    found["joined"] = np.concatenate([of_length_one(part[None])[0] for part in parts])
+    return found

@@ -1,0 +1,113 @@
+"""The means and deviations of layers, and the folders that hold them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from elmore import Elmo
+from elmore.embed import calibrate
+from elmore.errors import ConfigError, DataError, FormatError
+from elmore.formats import Calibration, read_native, write_native
+from elmore.formats.calibration import CALIBRATION
+
+SENTENCES = [["the", "river", "bank"], ["a"], [], ["은행", "계좌"], ["bank", "of", "the", "."]] * 5
+
+
+@pytest.fixture(scope="module")
+def calibration(tiny_elmo: Elmo) -> Calibration:
+    return calibrate(tiny_elmo, SENTENCES, texts=["some.txt"])
+
+
+@pytest.fixture
+def folder(tiny_elmo: Elmo, calibration: Calibration, tmp_path: Path) -> Path:
+    write_native(replace(tiny_elmo.model, calibration=calibration), tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_means_and_deviations(tiny_elmo: Elmo, calibration: Calibration) -> None:
+    layers = [0, 1, 2, "context", "expected"]
+    assert list(calibration.means) == layers
+    assert calibration.n_tokens == sum(map(len, SENTENCES))
+    read = tiny_elmo.encode_tokens(SENTENCES, layers=layers)  # type: ignore[arg-type]
+    for layer in layers:
+        vectors = np.concatenate([text.vectors[layer] for text in read])
+        mean, deviation = calibration.means[layer], calibration.deviations[layer]  # type: ignore[index]
+        np.testing.assert_allclose(mean, vectors.mean(axis=0), atol=1e-5)
+        spread = vectors.std(axis=0)
+        spread[spread < 1e-6] = 1  # a clip holds some dimensions still
+        np.testing.assert_allclose(deviation, spread, atol=1e-5)
+
+
+def test_text_is_read_no_further_than_it_has_to_be(tiny_elmo: Elmo) -> None:
+    found = calibrate(tiny_elmo, SENTENCES, max_tokens=4)
+    assert found.n_tokens == 4
+    with pytest.raises(DataError, match="the text has 1 words"):
+        calibrate(tiny_elmo, [["a"]])
+    with pytest.raises(ConfigError, match="max_tokens is 0"):
+        calibrate(tiny_elmo, SENTENCES, max_tokens=0)
+
+
+def test_standardized_vectors(tiny_elmo: Elmo, calibration: Calibration) -> None:
+    elmo = Elmo(replace(tiny_elmo.model, calibration=calibration))
+    for layer in ("top", 1, "context", "expected"):
+        read = elmo.encode_tokens(SENTENCES, layers=layer, standardize=True)  # type: ignore[arg-type]
+        vectors = np.concatenate([text.vectors for text in read])
+        np.testing.assert_allclose(vectors.mean(axis=0), 0, atol=1e-4)
+        moving = vectors.std(axis=0) > 0
+        assert moving.sum() > vectors.shape[1] / 2
+        np.testing.assert_allclose(vectors.std(axis=0)[moving], 1, atol=1e-3)
+    (everything,) = elmo.encode_tokens([["a", "bank"]], layers="all", standardize=True)
+    (top,) = elmo.encode_tokens([["a", "bank"]], layers="top", standardize=True)
+    np.testing.assert_array_equal(everything.vectors[-1], top.vectors)
+    (raw,) = elmo.encode_tokens([["a", "bank"]], layers="top")
+    np.testing.assert_allclose(calibration.standardize(raw.vectors, "top"), top.vectors, atol=1e-6)
+    with pytest.raises(ConfigError, match="layers is 'mix', which has no calibration"):
+        elmo.encode_tokens(["a"], standardize=True)
+    with pytest.raises(ConfigError, match="this model has no calibration"):
+        tiny_elmo.encode_tokens(["a"], layers="top", standardize=True)
+
+
+def test_calibration_changes_no_vector_and_no_fingerprint(
+    tiny_elmo: Elmo, calibration: Calibration
+) -> None:
+    elmo = Elmo(replace(tiny_elmo.model, calibration=calibration))
+    assert elmo.model.fingerprint() == tiny_elmo.model.fingerprint()
+    for one, other in zip(
+        elmo.encode_tokens(SENTENCES), tiny_elmo.encode_tokens(SENTENCES), strict=True
+    ):
+        np.testing.assert_allclose(one.vectors, other.vectors, atol=5e-6)
+
+
+def test_a_folder_keeps_it(folder: Path, calibration: Calibration, tmp_path: Path) -> None:
+    found = read_native(folder)
+    write_native(found, tmp_path / "again", "float16")
+    for path in (folder, tmp_path / "again"):
+        kept = read_native(path).calibration
+        assert kept is not None
+        assert (kept.n_tokens, kept.texts) == (calibration.n_tokens, ("some.txt",))
+        for layer, mean in calibration.means.items():
+            np.testing.assert_array_equal(kept.means[layer], mean)
+            np.testing.assert_array_equal(kept.deviations[layer], calibration.deviations[layer])
+    assert (folder / CALIBRATION).stat().st_size < 10_000
+    (folder / CALIBRATION).unlink()
+    assert read_native(folder).calibration is None
+
+
+def test_a_file_that_is_not_right(folder: Path) -> None:
+    path = folder / CALIBRATION
+    tensors = load_file(path)
+    save_file(tensors, path)
+    with pytest.raises(FormatError, match="format is None; this version reads"):
+        read_native(folder)
+    save_file({"0.mean": tensors["0.mean"]}, path, {"format": "elmore-calibration-1"})
+    with pytest.raises(FormatError, match=r"lacks 0\.deviation"):
+        read_native(folder)
+    save_file(tensors, path, {"format": "elmore-calibration-1", "facts": "[]"})
+    with pytest.raises(FormatError, match="does not say what it was measured on"):
+        read_native(folder)
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_native(folder)
