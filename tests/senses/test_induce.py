@@ -124,7 +124,7 @@ def old_and_new(
     new = same + sentences(RIVER, 10, 3) + sentences(MONEY, 40, 4)
     config = IndexConfig(layers=(1, 2))
     return tuple(
-        build_index(english, lines, folder / name, config, source=[name])
+        build_index(english, lines, folder / name, config, source=[{"name": name}])
         for name, lines in (("old", old), ("new", new))
     )  # type: ignore[return-value]
 

@@ -22,6 +22,7 @@ from safetensors.numpy import save_file
 from torch import Tensor
 
 from elmore.errors import ConfigError, DataError, FormatError
+from elmore.folders import shared_mode
 from elmore.formats.arrays import check_arrays
 from elmore.model import BiLMConfig, context_states, expected_states
 
@@ -102,7 +103,7 @@ def write_calibration(calibration: Calibration, folder: Path) -> None:
     header = {"format": FORMAT, "facts": json.dumps(facts, ensure_ascii=False)}
     try:
         save_file(tensors, folder / CALIBRATION, header)
-        (folder / CALIBRATION).chmod(0o644)  # safetensors makes it private
+        shared_mode(folder / CALIBRATION)  # safetensors makes it private
     except SafetensorError as error:  # such as a full disk
         raise OSError(f"{folder / CALIBRATION} cannot be written: {error}") from None
 
