@@ -1,4 +1,4 @@
-"""Guess words of held-out text from both sides, and from one.
+"""Guess words that were taken out of text, from both sides and from one.
 
     python -m paper.fill --model en --data PATH/corpora/enwiki.txt.xz
 

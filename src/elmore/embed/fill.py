@@ -6,8 +6,8 @@ it, by one softmax (W, b). Were both sides independent given the word w, Bayes' 
     p(w | left, right) ~ p(w | left) p(w | right) / p(w)
 
 The logarithm of that is the logit of the summed states, (h_before + h_after) W_w + 2 b_w, less
-a log p(w): one product, whatever each side's normalization. a = 1 is also what predicts held-out
-words best (docs/explain/expected-states.md). The model does not store p(w), but its vocabulary is
+a log p(w): one product, whatever each side's normalization. a = 1 is also what guesses words
+best (docs/explain/expected-states.md). The model does not store p(w), but its vocabulary is
 in the order of frequency, so it is Zipf's: 1 / rank.
 
 Shapes: N places, V words, p projection_dim, D = 2p.
