@@ -58,7 +58,8 @@ def compare(
     static
         Static vectors: a file of GloVe, word2vec or fastText, or a folder of ours.
     variants
-        Some of static, elmo, static+elmo, top (the top layer only), even (layers of almost equal
+        Some of static, elmo, static+elmo, context (the states that predict each word as one more
+        layer of the mix), top (the top layer only), even (layers of almost equal
         weight), output (ELMo beside the output) and both (input and output), with commas; the first
         is what the others are held to.
     n_seeds

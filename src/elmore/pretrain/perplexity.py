@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.formats import Pretrained
+from elmore.formats import Calibration, Pretrained, measure_calibration
 from elmore.model import BiLM, FastEngine, Sentences
 from elmore.model.batching import token_budget_batches
 from elmore.pretrain.shards import Corpus, Split
@@ -37,6 +37,7 @@ _MARKS = (BEGIN_SENTENCE, END_SENTENCE)
 _SENTENCES_AT_ONCE = 2048  # sorted by length among themselves
 _TOKENS_AT_ONCE = 4096
 _MAX_LOGITS = 2**22  # at once: 16 MB
+_CALIBRATED_WORDS = 100_000
 
 
 @dataclass(frozen=True)
@@ -126,15 +127,31 @@ class Scorer:
                     scores[k] = score
             yield from filter(None, scores)
 
+    def layers(self, sentences: Iterable[Ids]) -> Iterator[Tensor]:
+        """Return the layers of sentences, each (L + 1, T + 2, D) with its marks, in any order."""
+        waiting = iter(sentences)
+        while some := list(islice(waiting, _SENTENCES_AT_ONCE)):
+            lengths = [len(sentence) + 2 for sentence in some]
+            for batch in token_budget_batches(lengths, _TOKENS_AT_ONCE):
+                _, layers = self._read([some[k] for k in batch])
+                yield from layers.split_with_sizes([lengths[k] for k in batch], dim=1)
+
     @torch.inference_mode()
-    def _score(self, sentences: Sequence[Ids]) -> list[Score]:
-        """Score sentences, longest first."""
+    def _read(self, sentences: Sequence[Ids]) -> tuple[Ids, Tensor]:
+        """Read sentences, longest first; return their ids, marks included, and all layers."""
         ids = np.concatenate([[self.begin, *sentence, self.end] for sentence in sentences])
         lengths = [len(sentence) + 2 for sentence in sentences]
         words, tokens = np.unique(ids, return_inverse=True)
         vectors = self.engine.token_vectors(torch.from_numpy(self.spell(words)).long())
         reading = self.engine.read(vectors, Sentences(torch.from_numpy(tokens), lengths), None)
-        top, p = reading.layers[-1], vectors.shape[1]  # (N, 2p)
+        return ids, reading.layers
+
+    @torch.inference_mode()
+    def _score(self, sentences: Sequence[Ids]) -> list[Score]:
+        """Score sentences, longest first."""
+        ids, layers = self._read(sentences)
+        lengths = [len(sentence) + 2 for sentence in sentences]
+        top, p = layers[-1], layers.shape[2] // 2  # (N, 2p)
         rows = torch.from_numpy(np.where(ids >= len(self.softmax.bias), self.unknown, ids))
         ends = np.cumsum(lengths)
         # Forward, each token but the last predicts the next; backward, each but the first.
@@ -192,6 +209,13 @@ def _sentences(split: Split, max_words: int) -> Iterator[Ids]:
             max_words -= end - start
             start = end
         shard.close()
+
+
+def calibration_of(bilm: BiLM, corpus: Corpus) -> Calibration:
+    """Measure the layers of a model on held-out text, or on training text where there is none."""
+    split = corpus.held_out if corpus.held_out.n_words else corpus.training
+    readings = corpus_scorer(bilm, corpus).layers(_sentences(split, _CALIBRATED_WORDS))
+    return measure_calibration(readings, [text["name"] for text in corpus.manifest["texts"]])
 
 
 def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:

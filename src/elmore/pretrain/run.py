@@ -30,7 +30,7 @@ from elmore.pretrain.config import Recipe
 from elmore.pretrain.loop import BEST, LAST, Report, Trainer
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.parameters import row_weights
-from elmore.pretrain.perplexity import Score
+from elmore.pretrain.perplexity import Score, calibration_of
 from elmore.pretrain.prepare import Progress, prepare
 from elmore.pretrain.processes import Processes
 from elmore.pretrain.recipes import TABLES, read_recipe, recipe_to
@@ -329,6 +329,7 @@ def _finish(trainer: Trainer, recipe: Recipe) -> Run:
         trainer.corpus.vocab,
         training,
         recipe.corpus.normalization,
+        calibration_of(bilm, trainer.corpus),
     )
     return Run(model, score, trainer.seconds)
 

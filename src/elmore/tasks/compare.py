@@ -23,13 +23,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "static": {"elmo": None},
     "elmo": {"static": None},
     "static+elmo": {},
+    "context": {"context_layer": True},
     "top": {"layers": "top"},
     "even": {"mix_l2": 1.0},
     "output": {"where": "output"},
     "both": {"where": "both"},
 }
-"""What each changes: static vectors alone, ELMo alone, both; then both with the top layer only,
-with layers of almost equal weight, with ELMo beside the output, and in both places."""
+"""What each changes: static vectors alone, ELMo alone, both; then both with the states that predict
+each word as one more layer of the mix, with the top layer only, with layers of almost equal weight,
+with ELMo beside the output, and in both places."""
 
 
 @dataclass(frozen=True)
