@@ -12,9 +12,9 @@ import time
 from itertools import islice
 from pathlib import Path
 
+from elmore.corpus.files import read_texts
 from elmore.formats import read_pretrained
 from elmore.text import Tokenizer, tokenizer_by_name
-from elmore.text.files import read_texts
 
 
 def cut(tokenizer: Tokenizer, lines: list[str]) -> tuple[set[tuple[int, int, int]], float]:

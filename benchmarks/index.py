@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from elmore import Elmo
+from elmore.corpus.files import read_texts
 from elmore.senses.build import build_index
 from elmore.senses.index import IndexConfig, OccurrenceIndex
 from elmore.senses.search import Search
-from elmore.text.files import read_texts
 
 SEED = 1
 

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from elmore.corpus.shards import Corpus, Split
 from elmore.errors import DataError
-from elmore.pretrain.shards import Corpus, Split
 from elmore.text import Vocab
 
 Ints = npt.NDArray[np.int64]

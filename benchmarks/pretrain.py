@@ -35,12 +35,14 @@ sys.path[:0] = [str(ROOT)]
 from benchmarks.embed import FILTERS, gemm_limit, processor, seconds  # noqa: E402
 
 from elmore import BiLM  # noqa: E402
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig, Precision, has_bfloat16  # noqa: E402
-from elmore.pretrain.config import CorpusConfig, TrainingConfig  # noqa: E402
+from elmore.corpus.config import CorpusConfig  # noqa: E402
+from elmore.corpus.prepare import prepare  # noqa: E402
+from elmore.corpus.shards import Corpus  # noqa: E402
+from elmore.engine import Precision, has_bfloat16  # noqa: E402
+from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig  # noqa: E402
+from elmore.pretrain.config import TrainingConfig  # noqa: E402
+from elmore.pretrain.distributed import Processes  # noqa: E402
 from elmore.pretrain.loop import Trainer  # noqa: E402
-from elmore.pretrain.prepare import prepare  # noqa: E402
-from elmore.pretrain.processes import Processes  # noqa: E402
-from elmore.pretrain.shards import Corpus  # noqa: E402
 from elmore.text import CharEncoder  # noqa: E402
 from tests.oracle.training import Batch, TextbookTrainer, draw_masks, draw_samples  # noqa: E402
 

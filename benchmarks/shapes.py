@@ -21,14 +21,14 @@ from typing import Any
 
 import torch
 
+from elmore.corpus.shards import Corpus
 from elmore.formats import Pretrained, write_native
 from elmore.pretrain import loop
 from elmore.pretrain.config import Recipe, TrainingConfig
+from elmore.pretrain.distributed import Processes
 from elmore.pretrain.optimizers import learning_rate
-from elmore.pretrain.processes import Processes
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.run import new_bilm
-from elmore.pretrain.shards import Corpus
 from elmore.pretrain.static_start import fill_from_static, vectors_of
 from elmore.static import StaticVectors
 

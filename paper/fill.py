@@ -17,10 +17,10 @@ import numpy as np
 import torch
 
 from elmore import Elmo
+from elmore.corpus.files import check_texts, read_texts
+from elmore.corpus.sentence_reader import Reading
 from elmore.embed import Filler
 from elmore.errors import DataError
-from elmore.text.files import check_texts, read_texts
-from elmore.text.reading import Reading
 from paper.report import Results, arguments_of, elmo_of, run
 
 N_SENTENCES = 2000  # to measure, and as many to choose a

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore import Elmo
+from elmore.corpus.lines import decode_lines
 from elmore.embed import TokenVectors
 from elmore.errors import DataError
 from elmore.senses.representations import Representation, read_layers, word_vectors
-from elmore.text import decode_lines
 
 Vectors = npt.NDArray[np.float32]
 

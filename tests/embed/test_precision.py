@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from elmore import BiLM, Elmo
+from elmore.engine.matmul import Bfloat16Products, Float32Products, Products, RoundedProducts
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
-from elmore.model.products import Bfloat16Products, Float32Products, Products, RoundedProducts
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 TEXTS = [

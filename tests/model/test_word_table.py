@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from elmore.engine import FastEngine
+from elmore.engine.engine import Sentences, TextbookEngine
 from elmore.errors import ConfigError
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, FastEngine, LstmConfig
-from elmore.model.engine import Sentences, TextbookEngine
+from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.model.word_table import CharWordTable
 
 CNN = CharCnnConfig(5, ((1, 4), (2, 6), (3, 8)), n_highway=1, activation="relu", max_characters=9)

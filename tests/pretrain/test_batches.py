@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elmore.corpus import numbering
+from elmore.corpus.config import CorpusConfig
+from elmore.corpus.prepare import prepare
+from elmore.corpus.shards import Corpus
 from elmore.errors import DataError
-from elmore.pretrain import batches, numbering
+from elmore.pretrain import batches
 from elmore.pretrain.batches import Direction, Streams
-from elmore.pretrain.config import CorpusConfig, TrainingConfig
-from elmore.pretrain.prepare import prepare
-from elmore.pretrain.shards import Corpus
+from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.step import Window
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE
 

@@ -7,13 +7,13 @@ import torch
 
 from elmore import BiLM
 from elmore.cli.main import run as run_elmore
+from elmore.corpus.tokenizing import draw_held_out
 from elmore.formats import Pretrained, read_native, read_pretrained, write_native
 from elmore.model import BiLMConfig, LstmConfig, WordTableConfig
 from elmore.pretrain.config import Part
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.perplexity import NOTHING, score_texts
 from elmore.pretrain.run import Start, new_bilm, pretrain, recipe_of_start
-from elmore.pretrain.tokenizing import draw_held_out
 from elmore.text import Vocab
 from tests.pretrain.small_runs import SMALL, small, write_text
 

@@ -12,14 +12,14 @@ import torch.nn.functional as F
 
 from elmore import BiLM
 from elmore.cli.main import run as run_elmore
+from elmore.corpus.config import CorpusConfig
+from elmore.corpus.prepare import prepare
+from elmore.corpus.tokenizing import draw_held_out
 from elmore.errors import FormatError
 from elmore.formats import Pretrained, write_native
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.pretrain import perplexity
-from elmore.pretrain.config import CorpusConfig
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
-from elmore.pretrain.prepare import prepare
-from elmore.pretrain.tokenizing import draw_held_out
 from elmore.text import CharEncoder, Vocab
 
 WORDS = [f"w{k}" for k in range(30)]

@@ -14,13 +14,13 @@ from safetensors.torch import load_file
 
 from elmore import Elmo
 from elmore.cli.main import run as run_elmore
+from elmore.corpus.shards import Corpus, Split
 from elmore.errors import ConfigError
 from elmore.formats import read_bilm_tf_folder, read_native, write_bilm_tf
 from elmore.formats.checkpoint import read_checkpoint
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
 from elmore.pretrain.run import Run, pretrain
-from elmore.pretrain.shards import Corpus, Split
 from elmore.pretrain.step import is_sampled
 from tests.conftest import SHARED
 from tests.pretrain.small_runs import small, write_text

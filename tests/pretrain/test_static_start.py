@@ -11,13 +11,13 @@ import torch
 
 from elmore import StaticVectors
 from elmore.cli.main import run as run_elmore
+from elmore.corpus.prepare import prepare
+from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError, DataError
 from elmore.formats import read_pretrained
 from elmore.pretrain.config import Recipe, StaticConfig
 from elmore.pretrain.loop import Report
-from elmore.pretrain.prepare import prepare
 from elmore.pretrain.run import Start, new_bilm, pretrain
-from elmore.pretrain.shards import Corpus
 from elmore.pretrain.static_start import (
     fill_from_static,
     fill_new_words,

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from elmore import BiLM
+from elmore.engine.negative_sampling import LogUniformSampler
+from elmore.engine.parameters import Parameters
 from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.model.bilm import BiLMState
 from elmore.pretrain.config import TrainingConfig
-from elmore.pretrain.parameters import Parameters
-from elmore.pretrain.sampling import LogUniformSampler
 from elmore.pretrain.step import TrainingStep, Update, Window, _generator
 from elmore.text import CharEncoder, CharWordEncoder, Vocab
 from tests.oracle.training import Batch, Masks, Sampled, textbook_loss, zero_state

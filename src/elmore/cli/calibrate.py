@@ -50,11 +50,11 @@ def calibrate(
     """
     from dataclasses import replace
 
+    from elmore.corpus.files import check_texts, read_texts
+    from elmore.corpus.sentence_reader import Reading
     from elmore.embed import Elmo
     from elmore.embed import calibrate as measure
     from elmore.formats import write_native
-    from elmore.text.files import check_texts, read_texts
-    from elmore.text.reading import Reading
 
     if not texts:
         raise ConfigError("there is no text to calibrate on; name a file")

@@ -17,7 +17,7 @@ from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
 from elmore.cli.terminal import preparing_bar
 
 if TYPE_CHECKING:
-    from elmore.pretrain.doctor import Diagnosis
+    from elmore.doctor.diagnosis import Diagnosis
 
 _MARGIN = 12
 
@@ -45,7 +45,7 @@ def doctor(
     measure_s
         Seconds that the updates may take; more make a better estimate.
     """
-    from elmore.pretrain.doctor import examine
+    from elmore.doctor.diagnosis import examine
     from elmore.pretrain.recipes import read_recipe
 
     chosen = read_recipe(recipe, changes(flags))

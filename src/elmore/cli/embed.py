@@ -10,8 +10,8 @@ from cyclopts import Parameter
 
 from elmore.cli import arguments
 from elmore.cli.terminal import TablePrinter, progress_bar
+from elmore.corpus.lines import decode_lines
 from elmore.errors import ConfigError, DataError
-from elmore.text import decode_lines
 
 
 def embed(

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
+from elmore.corpus.lines import decode_lines
 from elmore.errors import DataError
-from elmore.text import decode_lines
 
 if TYPE_CHECKING:
     from elmore.embed import Substitutes

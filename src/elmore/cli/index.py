@@ -54,10 +54,10 @@ def index(
     text_field
         Where the text stands in the records of .jsonl and .parquet files.
     """
+    from elmore.corpus.files import STANDARD_INPUT, check_texts, describe_text, read_texts
     from elmore.embed import Elmo
     from elmore.senses.build import build_index
     from elmore.senses.index import IndexConfig
-    from elmore.text.files import STANDARD_INPUT, check_texts, describe_text, read_texts
 
     if not texts:
         raise ConfigError("there is no text; name the files of the corpus")
@@ -121,7 +121,7 @@ def _layers(asked: str, n_layers: int) -> "tuple[Layer, ...]":
 def _words(asked: str) -> tuple[str, ...]:
     if not asked.startswith("@"):
         return tuple(word.strip() for word in asked.split(",") if word.strip())
-    from elmore.text import decode_lines
+    from elmore.corpus.lines import decode_lines
 
     with Path(asked[1:]).open("rb") as file:
         return tuple(line.strip() for line in decode_lines(file, asked[1:]) if line.strip())

@@ -44,12 +44,12 @@ def perplexity(
     text_field
         Where the text stands in the records of .jsonl and .parquet files.
     """
+    from elmore.corpus.files import check_texts, read_texts
+    from elmore.corpus.sentence_reader import Reading
+    from elmore.corpus.shards import MANIFEST, Corpus
     from elmore.formats import read_pretrained
     from elmore.pretrain.perplexity import NOTHING, score_held_out, score_texts
-    from elmore.pretrain.shards import MANIFEST, Corpus
     from elmore.text import tokenizer_by_name
-    from elmore.text.files import check_texts, read_texts
-    from elmore.text.reading import Reading
 
     is_corpus = len(texts) == 1 and (texts[0] / MANIFEST).exists()
     if not is_corpus:

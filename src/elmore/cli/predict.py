@@ -64,8 +64,8 @@ def predict(
 
 
 def _lines(texts: tuple[str, ...]) -> Iterator[str]:
-    from elmore.text import decode_lines
-    from elmore.text.packed import open_unpacked
+    from elmore.corpus.compression import open_unpacked
+    from elmore.corpus.lines import decode_lines
 
     if not texts:
         yield from decode_lines(sys.stdin.buffer, "standard input")

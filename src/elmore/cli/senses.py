@@ -109,8 +109,9 @@ def _facts(sense: "Sense", occurrences: "list[Occurrence]", n: int) -> dict[str,
 
 
 def _read_labelled(path: Path, word: str, elmo: "Elmo") -> "list[tuple[str, Occurrence]]":
+    from elmore.corpus.lines import decode_lines
     from elmore.senses.index import Occurrence
-    from elmore.text import decode_lines, normalize
+    from elmore.text import normalize
 
     word = normalize(word, elmo.model.normalization)
     found = []

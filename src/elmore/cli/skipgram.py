@@ -43,10 +43,10 @@ def skipgram(
     text_field
         Where the text stands in the records of .jsonl and .parquet files.
     """
+    from elmore.corpus.files import check_texts, read_texts
+    from elmore.corpus.sentence_reader import Reading
     from elmore.static.skipgram import train_skipgram
     from elmore.text import tokenizer_by_name
-    from elmore.text.files import check_texts, read_texts
-    from elmore.text.reading import Reading
 
     if not texts:
         raise ConfigError("there is no text; name the files to learn from, or - for standard input")

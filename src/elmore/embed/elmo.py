@@ -33,9 +33,10 @@ from elmore.embed.results import (
 )
 from elmore.embed.session import Session
 from elmore.embed.texts import Texts, TokenizedText, tokenize, with_marks
+from elmore.engine import has_bfloat16
 from elmore.errors import ConfigError, DataError, ElmoreWarning
 from elmore.formats import Calibration, Pretrained, read_pretrained, read_word_vectors, write_native
-from elmore.model import BiLM, BiLMConfig, ScalarMix, context_states, has_bfloat16
+from elmore.model import BiLM, BiLMConfig, ScalarMix, context_states
 from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,

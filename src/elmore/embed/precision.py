@@ -3,7 +3,7 @@
 from typing import Literal
 
 from elmore.embed.results import check_word
-from elmore.model import Precision, has_bfloat16
+from elmore.engine import Precision, has_bfloat16
 
 PrecisionName = Literal["float32", "bfloat16", "auto"]
 

@@ -16,10 +16,11 @@ from torch import Tensor
 from elmore.embed.cache import KnownWords, WordCache
 from elmore.embed.precision import PrecisionName, resolve_precision
 from elmore.embed.results import check_word
+from elmore.engine import Engine, FastEngine, Sentences, TextbookEngine
+from elmore.engine.batching import token_budget_batches
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
-from elmore.model import BiLMState, Engine, FastEngine, LstmState, Sentences, TextbookEngine
-from elmore.model.batching import token_budget_batches
+from elmore.model import BiLMState, LstmState
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE
 
 EngineName = Literal["auto", "fast", "textbook"]

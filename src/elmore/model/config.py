@@ -1,8 +1,9 @@
 """The shape of a biLM, checked as soon as it is written down."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
+from elmore.checks import at_least, one_of
 from elmore.errors import ConfigError
 
 Activation = Literal["relu", "tanh"]
@@ -30,23 +31,19 @@ class CharCnnConfig:
     that they are made of (jamo), or bytes with a long word cut anywhere, as published (bilm-tf)."""
 
     def __post_init__(self) -> None:
-        _at_least(1, char_dim=self.char_dim)
-        _at_least(0, n_highway=self.n_highway)
+        at_least(1, largest=_LARGEST, char_dim=self.char_dim)
+        at_least(0, largest=_MOST_LAYERS, n_highway=self.n_highway)
         pairs = self.filters if isinstance(self.filters, tuple) else ()
         if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
             raise ConfigError(f"filters is {self.filters}; expected pairs of [width, number]")
         for width, number in self.filters:
-            _at_least(1, **{"a filter's width": width, "a filter's number": number})
+            at_least(
+                1, largest=_LARGEST, **{"a filter's width": width, "a filter's number": number}
+            )
         widest = max(width for width, _ in self.filters)
-        _at_least(widest, max_characters=self.max_characters)
-        if self.activation not in get_args(Activation):
-            raise ConfigError(
-                f"activation is {self.activation!r}; expected one of {get_args(Activation)}"
-            )
-        if self.spelling not in get_args(Spelling):
-            raise ConfigError(
-                f"spelling is {self.spelling!r}; expected one of {', '.join(get_args(Spelling))}"
-            )
+        at_least(widest, largest=_LARGEST, max_characters=self.max_characters)
+        one_of(Activation, activation=self.activation)
+        one_of(Spelling, spelling=self.spelling)
 
     @property
     def n_characters(self) -> int:
@@ -67,7 +64,7 @@ class WordTableConfig:
     """Rows of the table."""
 
     def __post_init__(self) -> None:
-        _at_least(1, n_words=self.n_words)
+        at_least(1, largest=_LARGEST, n_words=self.n_words)
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class CharWordConfig:
     """Rows of the table: the first words of the vocabulary."""
 
     def __post_init__(self) -> None:
-        _at_least(1, n_words=self.n_words)
+        at_least(1, largest=_LARGEST, n_words=self.n_words)
 
 
 TokenEncoderConfig = CharCnnConfig | WordTableConfig | CharWordConfig
@@ -104,9 +101,8 @@ class LstmConfig:
     """Whether the output of each layer but the first adds its input."""
 
     def __post_init__(self) -> None:
-        _at_least(
-            1, n_layers=self.n_layers, cell_dim=self.cell_dim, projection_dim=self.projection_dim
-        )
+        at_least(1, largest=_MOST_LAYERS, n_layers=self.n_layers)
+        at_least(1, largest=_LARGEST, cell_dim=self.cell_dim, projection_dim=self.projection_dim)
         if self.projection_dim > self.cell_dim:
             raise ConfigError(
                 f"projection_dim is {self.projection_dim}, cell_dim {self.cell_dim}; "
@@ -135,7 +131,7 @@ class BiLMConfig:
 
     def __post_init__(self) -> None:
         if self.n_softmax_words is not None:
-            _at_least(1, n_softmax_words=self.n_softmax_words)
+            at_least(1, largest=_LARGEST, n_softmax_words=self.n_softmax_words)
 
     @property
     def dim(self) -> int:
@@ -155,12 +151,3 @@ class BiLMConfig:
         """Rows of the word table; None for a model that has characters only."""
         encoder = self.token_encoder
         return None if isinstance(encoder, CharCnnConfig) else encoder.n_words
-
-
-def _at_least(smallest: int, **values: int) -> None:
-    for name, value in values.items():
-        if type(value) is not int or value < smallest:
-            raise ConfigError(f"{name} is {value!r}; expected a whole number, at least {smallest}")
-        largest = _MOST_LAYERS if name in ("n_layers", "n_highway") else _LARGEST
-        if value > largest:
-            raise ConfigError(f"{name} is {value}; expected at most {largest}")

@@ -20,9 +20,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from elmore.corpus.shards import Corpus, Shard
 from elmore.errors import DataError
 from elmore.pretrain.config import TrainingConfig
-from elmore.pretrain.shards import Corpus, Shard
 from elmore.pretrain.step import Window
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE
 

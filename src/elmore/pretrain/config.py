@@ -8,10 +8,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from elmore.checks import at_least, numbers, one_of, strings
+from elmore.corpus.config import CorpusConfig
+from elmore.engine import Precision
+from elmore.engine.parameters import Part
 from elmore.errors import ConfigError
-from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig, Precision
-from elmore.text import Normalization
-from elmore.text.reading import Reading
+from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
 
 Optimizer = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]
@@ -19,53 +21,6 @@ StartOfSentence = Literal["carried", "zero"]
 SoftmaxKind = Literal["auto", "full", "sampled"]
 StaticPlace = Literal["word_table", "softmax"]
 Lookup = Literal["any-case", "exact"]
-Part = Literal["token_encoder", "word_table", "lstm", "softmax"]
-
-N_MARKS = 3  # <S>, </S> and <UNK>: the first rows of every vocabulary
-
-
-@dataclass(frozen=True)
-class CorpusConfig:
-    """How raw text becomes sentences of numbered words."""
-
-    tokenizer: str = "english"
-    """The name of the tokenizer; it is stored in the model."""
-    normalization: Normalization | None = "NFC"
-    """NFC: characters that are written in several parts, as Hangul on macOS, become one; none: text
-    is taken as it is. It is stored in the model."""
-    split_sentences: str | None = None
-    """A language, such as en or ko, whose rules split each line into sentences; none: a line is
-    a sentence."""
-    min_count: int = 1
-    """A word that occurs less often than this in the training text is not in the vocabulary."""
-    max_words: int = 50_000
-    """The most words that the vocabulary may have, its three marks included."""
-    held_out: float = 0.01
-    """The share of the lines that is kept from training, to measure perplexity on."""
-    lowercase: float = 0.0
-    """The share of the training lines that is read in lower case, so that a model of cased text
-    knows text without capitals too."""
-    text_field: str = "text"
-    """Where the text stands in the records of .jsonl and .parquet files."""
-
-    def __post_init__(self) -> None:
-        _names(tokenizer=self.tokenizer, text_field=self.text_field)
-        if self.normalization is not None:
-            _one_of(Normalization, normalization=self.normalization)
-        if self.split_sentences is not None:
-            _names(split_sentences=self.split_sentences)
-        _at_least(1, min_count=self.min_count)
-        _at_least(N_MARKS + 1, max_words=self.max_words)
-        _numbers(held_out=self.held_out, lowercase=self.lowercase)
-        if not 0 <= self.lowercase <= 1:
-            raise ConfigError(f"lowercase is {self.lowercase}; expected a share from 0 to 1")
-        if not 0 <= self.held_out <= 0.5:
-            raise ConfigError(f"held_out is {self.held_out}; expected a share from 0 to 0.5")
-
-    @property
-    def reading(self) -> Reading:
-        """How lines become sentences of words."""
-        return Reading(self.tokenizer, self.normalization, self.split_sentences)
 
 
 @dataclass(frozen=True)
@@ -92,18 +47,18 @@ class StaticConfig:
 
     def __post_init__(self) -> None:
         if self.static is not None:
-            _names(static=self.static)
+            strings(static=self.static)
         if not isinstance(self.static_fills, tuple) or not self.static_fills:
             raise ConfigError(
                 f"static_fills is {self.static_fills!r}; expected a list of word_table, softmax"
             )
         for place in self.static_fills:
-            _one_of(StaticPlace, static_fills=place)
-        _numbers(static_scale=self.static_scale)
+            one_of(StaticPlace, static_fills=place)
+        numbers(static_scale=self.static_scale)
         if not 0 < self.static_scale < math.inf:
             raise ConfigError(f"static_scale is {self.static_scale}; expected a number above 0")
-        _one_of(Lookup, static_lookup=self.static_lookup)
-        _at_least(
+        one_of(Lookup, static_lookup=self.static_lookup)
+        at_least(
             1, skipgram_dim=self.skipgram_dim, skipgram_window=self.skipgram_window,
             skipgram_epochs=self.skipgram_epochs,
         )  # fmt: skip
@@ -169,27 +124,27 @@ class TrainingConfig:
     """Updates between two checkpoints."""
 
     def __post_init__(self) -> None:
-        _at_least(
+        at_least(
             1, batch_size=self.batch_size, unroll_steps=self.unroll_steps,
             accumulate=self.accumulate, n_samples=self.n_samples,
             evaluate_every=self.evaluate_every, max_held_out_tokens=self.max_held_out_tokens,
             checkpoint_every=self.checkpoint_every,
         )  # fmt: skip
-        _at_least(0, warmup_steps=self.warmup_steps, patience=self.patience, seed=self.seed)
+        at_least(0, warmup_steps=self.warmup_steps, patience=self.patience, seed=self.seed)
         if self.seed >= 2**63:
             raise ConfigError(f"seed is {self.seed}; expected less than 2^63")
-        _one_of(SoftmaxKind, softmax=self.softmax)
-        _one_of(StartOfSentence, state=self.state)
-        _one_of(Optimizer, optimizer=self.optimizer)
-        _one_of(Decay, decay=self.decay)
-        _one_of(Precision, precision=self.precision)
+        one_of(SoftmaxKind, softmax=self.softmax)
+        one_of(StartOfSentence, state=self.state)
+        one_of(Optimizer, optimizer=self.optimizer)
+        one_of(Decay, decay=self.decay)
+        one_of(Precision, precision=self.precision)
         if not isinstance(self.frozen, tuple):
             raise ConfigError(f"frozen is {self.frozen!r}; expected a list of parts")
         for part in self.frozen:
-            _one_of(Part, frozen=part)
+            one_of(Part, frozen=part)
         if set(self.frozen) >= set(get_args(Part)) - {"word_table"}:
             raise ConfigError("frozen names every part, so nothing would learn; leave one out")
-        _numbers(
+        numbers(
             n_epochs=self.n_epochs, learning_rate=self.learning_rate, clip_norm=self.clip_norm,
             dropout=self.dropout, weight_decay=self.weight_decay, word_dropout=self.word_dropout,
             word_table_rate=self.word_table_rate,
@@ -222,27 +177,3 @@ class Recipe:
         if self.static.has_table:
             encoder = CharWordConfig(self.token_encoder, n_words)
         return BiLMConfig(encoder, self.lstm, n_words)
-
-
-def _at_least(smallest: int, **values: int) -> None:
-    for name, value in values.items():
-        if type(value) is not int or value < smallest:
-            raise ConfigError(f"{name} is {value!r}; expected a whole number, at least {smallest}")
-
-
-def _numbers(**values: float) -> None:
-    for name, value in values.items():
-        if type(value) not in (int, float):
-            raise ConfigError(f"{name} is {value!r}; expected a number")
-
-
-def _names(**values: str) -> None:
-    for name, value in values.items():
-        if not isinstance(value, str):
-            raise ConfigError(f"{name} is {value!r}; expected a name")
-
-
-def _one_of(kind: object, **values: str) -> None:
-    for name, value in values.items():
-        if value not in get_args(kind):
-            raise ConfigError(f"{name} is {value!r}; expected one of {', '.join(get_args(kind))}")

@@ -15,21 +15,21 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from elmore.corpus.shards import Corpus
+from elmore.engine.parameters import Parameters, row_weights
+from elmore.engine.word_table_grad import RowGradient
 from elmore.errors import ConfigError, DataError
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.model import BiLM, BiLMState
 from elmore.model.lstm import LstmState
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import TrainingConfig
+from elmore.pretrain.distributed import Processes
+from elmore.pretrain.interrupts import stop_signal
 from elmore.pretrain.metrics import Metrics
 from elmore.pretrain.optimizers import Optimizer, learning_rate
-from elmore.pretrain.parameters import Parameters, row_weights
 from elmore.pretrain.perplexity import Score, corpus_scorer, score_split
-from elmore.pretrain.processes import Processes
-from elmore.pretrain.shards import Corpus
 from elmore.pretrain.step import WORD_TABLE, TrainingStep, Update
-from elmore.pretrain.stopping import stop_signal
-from elmore.pretrain.word_table_grad import RowGradient
 
 LAST, BEST = "last.safetensors", "best.safetensors"
 

@@ -11,7 +11,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from elmore.model.threads import TwoThreads
+from elmore.engine.threads import TwoThreads
 from elmore.pretrain.config import TrainingConfig
 
 _CHUNK = 2**16  # numbers that are updated at once: they stay in the processor's cache

@@ -17,11 +17,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from elmore.corpus.shards import Corpus, Split
+from elmore.engine import FastEngine, Sentences
+from elmore.engine.batching import token_budget_batches
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import Calibration, Pretrained, measure_calibration
-from elmore.model import BiLM, FastEngine, Sentences
-from elmore.model.batching import token_budget_batches
-from elmore.pretrain.shards import Corpus, Split
+from elmore.model import BiLM
 from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,

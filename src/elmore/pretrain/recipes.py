@@ -11,10 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from elmore.corpus.config import CorpusConfig
 from elmore.errors import ConfigError, FormatError
 from elmore.formats.native import as_tuples
 from elmore.model import CharCnnConfig, LstmConfig
-from elmore.pretrain.config import CorpusConfig, Recipe, StaticConfig, TrainingConfig
+from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 
 TABLES: dict[str, type] = {
     "corpus": CorpusConfig,

@@ -18,6 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from elmore.corpus.prepare import Progress, prepare
+from elmore.corpus.shards import Corpus
+from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import is_format, read_json, remove_unfinished, write_json
 from elmore.formats import Pretrained, write_native
@@ -27,14 +30,11 @@ from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
 from elmore.model import BiLM, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.pretrain.config import Recipe
+from elmore.pretrain.distributed import Processes
 from elmore.pretrain.loop import BEST, LAST, Report, Trainer
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
-from elmore.pretrain.parameters import row_weights
 from elmore.pretrain.perplexity import Score, calibration_of
-from elmore.pretrain.prepare import Progress, prepare
-from elmore.pretrain.processes import Processes
 from elmore.pretrain.recipes import TABLES, read_recipe, recipe_to
-from elmore.pretrain.shards import Corpus
 from elmore.pretrain.static_start import (
     SKIPGRAM,
     STATIC,

@@ -22,17 +22,18 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from elmore.corpus.config import N_MARKS
+from elmore.corpus.files import fingerprint
+from elmore.corpus.prepare import Progress
+from elmore.corpus.shards import Corpus
+from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, DataError
 from elmore.model import BiLM
 from elmore.model.word_table import CharWordTable
-from elmore.pretrain.config import N_MARKS, StaticConfig
-from elmore.pretrain.parameters import row_weights
-from elmore.pretrain.prepare import Progress
-from elmore.pretrain.shards import Corpus
+from elmore.pretrain.config import StaticConfig
 from elmore.static import StaticVectors
 from elmore.static.skipgram import SkipGramConfig, train_skipgram
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Vocab
-from elmore.text.files import fingerprint
 
 Array = npt.NDArray[np.float64]
 

@@ -18,19 +18,19 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from elmore.engine.char_cnn_grad import TrainedSpelling
+from elmore.engine.lstm_grad import TrainedStack
+from elmore.engine.matmul import products
+from elmore.engine.negative_sampling import LogUniformSampler
+from elmore.engine.parameters import Gradients, Parameters
+from elmore.engine.softmax_loss import Candidates, Prediction
+from elmore.engine.threads import TwoThreads
+from elmore.engine.word_table_grad import RowGradient, TrainedWordTable
 from elmore.model import BiLM, BiLMState
 from elmore.model.char_cnn import CharCnn
 from elmore.model.lstm import LstmState
-from elmore.model.products import products
-from elmore.model.threads import TwoThreads
 from elmore.model.word_table import CharWordTable
 from elmore.pretrain.config import TrainingConfig
-from elmore.pretrain.parameters import Gradients, Parameters
-from elmore.pretrain.prediction import Candidates, Prediction
-from elmore.pretrain.recurrence import TrainedStack
-from elmore.pretrain.sampling import LogUniformSampler
-from elmore.pretrain.spelling import TrainedSpelling
-from elmore.pretrain.word_table_grad import RowGradient, TrainedWordTable
 
 Ids = npt.NDArray[np.int64]
 

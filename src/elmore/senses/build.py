@@ -17,6 +17,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from elmore.corpus.sentence_reader import Reading
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError
 from elmore.folders import write_json
@@ -37,7 +38,6 @@ from elmore.senses.index import (
     vectors_file,
 )
 from elmore.text import normalize
-from elmore.text.reading import Reading
 
 _LINES_AT_ONCE = 256  # a block, the most that a kill costs
 _TOKENS_AT_ONCE = 32_768  # whose vectors are in memory

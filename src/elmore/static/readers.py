@@ -14,8 +14,8 @@ from typing import IO, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from elmore.corpus.compression import open_unpacked
 from elmore.errors import DataError, FormatError
-from elmore.text.packed import open_unpacked
 
 DecodingErrors = Literal["strict", "replace"]
 Vectors = npt.NDArray[np.float32]

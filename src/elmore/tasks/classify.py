@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from elmore.errors import DataError
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.inputs import TokenInput
-from elmore.tasks.layers import Tokens
+from elmore.tasks.layer_cache import Tokens
 from elmore.tasks.metrics import Evaluation, evaluate_labels
 from elmore.tasks.networks import Batch, PairNetwork, TextNetwork
 from elmore.tasks.readers import Examples

@@ -24,7 +24,7 @@ from elmore.model.mix import Norm
 from elmore.static import StaticVectors
 from elmore.tasks.fit import Dataset, FitConfig, Progress, Tell, fit, run_folder
 from elmore.tasks.inputs import MixedLayers, Sentences, Sources, TokenInput, Where
-from elmore.tasks.layers import Read, Tokens, deciding_facts, stored_layers
+from elmore.tasks.layer_cache import Read, Tokens, deciding_facts, stored_layers
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.networks import Batch
 from elmore.tasks.readers import Examples

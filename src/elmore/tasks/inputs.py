@@ -21,7 +21,7 @@ from elmore.errors import ConfigError
 from elmore.model import ScalarMix, with_context_layer
 from elmore.model.mix import Norm
 from elmore.static import StaticVectors
-from elmore.tasks.layers import StoredLayers, Tokens
+from elmore.tasks.layer_cache import StoredLayers, Tokens
 from elmore.text import CharEncoder
 
 Where = Literal["input", "output", "both"]

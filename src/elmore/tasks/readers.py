@@ -15,9 +15,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from elmore.corpus.compression import open_unpacked, unpacked_name
+from elmore.corpus.lines import decode_lines
 from elmore.errors import ConfigError, DataError
-from elmore.text.lines import decode_lines
-from elmore.text.packed import open_unpacked, unpacked_name
 
 Tokens = list[str]
 TextFormat = Literal["auto", "tsv", "csv", "jsonl", "lines", "trec"]

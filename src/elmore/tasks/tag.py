@@ -14,7 +14,7 @@ from elmore.errors import DataError
 from elmore.tasks.crf import Crf
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.inputs import TokenInput
-from elmore.tasks.layers import Tokens
+from elmore.tasks.layer_cache import Tokens
 from elmore.tasks.metrics import Evaluation, evaluate_spans, evaluate_tags
 from elmore.tasks.networks import Batch, TagNetwork
 from elmore.tasks.schemes import Scheme, allowed_transitions, scheme_of, to_bio, to_bioes

@@ -9,7 +9,6 @@ from elmore.text.chars import (
     CharEncoder,
     Spelling,
 )
-from elmore.text.lines import decode_lines
 from elmore.text.normalize import Normalization, normalize, normalizing
 from elmore.text.sentences import SentenceSpan, split_sentences
 from elmore.text.token import Token, Tokenizer
@@ -31,7 +30,6 @@ __all__ = [
     "Tokenizer",
     "Vocab",
     "WhitespaceTokenizer",
-    "decode_lines",
     "normalize",
     "normalizing",
     "split_sentences",

@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from elmore.engine.matmul import Products
 from elmore.model.char_cnn import CharCnn, Highway
-from elmore.model.products import Products
 
 # Rows of looked-up sums that are held at once: 8 MB for the widest published filter.
 _MAX_POSITIONS = 2048

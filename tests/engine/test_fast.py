@@ -5,15 +5,8 @@ import concurrent.futures
 import pytest
 import torch
 
-from elmore.model import (
-    BiLM,
-    BiLMConfig,
-    CharCnnConfig,
-    FastEngine,
-    LstmConfig,
-    Sentences,
-    TextbookEngine,
-)
+from elmore.engine import FastEngine, Sentences, TextbookEngine
+from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
 
 CNN = CharCnnConfig(5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="relu", max_characters=20)
 

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
+from elmore.engine.negative_sampling import LogUniformSampler
 from elmore.errors import ConfigError
-from elmore.pretrain.sampling import LogUniformSampler
 from tests.oracle.training import log_uniform_expected_counts
 
 

@@ -7,11 +7,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from elmore.model.products import products
+from elmore.engine import softmax_loss
+from elmore.engine.matmul import products
+from elmore.engine.negative_sampling import LogUniformSampler, Samples
+from elmore.engine.softmax_loss import Candidates, Prediction
 from elmore.model.softmax import Softmax
-from elmore.pretrain import prediction
-from elmore.pretrain.prediction import Candidates, Prediction
-from elmore.pretrain.sampling import LogUniformSampler, Samples
 from tests.oracle.training import Sampled, _sampled_cross_entropy
 
 V, P, N = 40, 6, 30
@@ -89,7 +89,7 @@ def draw(n_samples: int, seed: int) -> Samples:
 def test_equal_to_autograd_however_it_is_cut(
     n_samples: int, max_logits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prediction, "_MAX_LOGITS", max_logits)
+    monkeypatch.setattr(softmax_loss, "_MAX_LOGITS", max_logits)
     samples = draw(n_samples, 1) if n_samples else None
     predict(*network(), samples).same(by_autograd(*network(), samples), 3e-6)
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from elmore.pretrain.advice import advise
+from elmore.corpus.prepare import Progress
+from elmore.doctor.advice import advise
+from elmore.doctor.corpus_stats import Spelling, Survey, survey
+from elmore.doctor.cost import Disk, Kept, Memory, disk, machine_memory, memory
+from elmore.doctor.dry_run import Pace, Stage
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
-from elmore.pretrain.cost import Disk, Kept, Memory, disk, machine_memory, memory
-from elmore.pretrain.prepare import Progress
-from elmore.pretrain.rehearsal import Pace, Stage
 from elmore.pretrain.static_start import SKIPGRAM, describe_static, vectors_of
-from elmore.pretrain.survey import Spelling, Survey, survey
 from elmore.static import StaticVectors
 
 _COVERAGE_SIZES = (1_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000)

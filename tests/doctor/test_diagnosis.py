@@ -9,14 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmore.corpus.prepare import prepare
+from elmore.doctor.corpus_stats import RepeatedLines, Sample, n_tokens, survey
+from elmore.doctor.cost import Kept
+from elmore.doctor.diagnosis import Diagnosis, examine
 from elmore.errors import ConfigError, DataError
-from elmore.pretrain.cost import Kept
-from elmore.pretrain.doctor import Diagnosis, examine
+from elmore.pretrain.distributed import Processes
 from elmore.pretrain.loop import Trainer
-from elmore.pretrain.prepare import prepare
-from elmore.pretrain.processes import Processes
 from elmore.pretrain.run import new_bilm
-from elmore.pretrain.survey import RepeatedLines, Sample, n_tokens, survey
 from tests.pretrain.small_runs import small
 
 
@@ -212,7 +212,7 @@ def test_advice_on_the_network(text: Path) -> None:
 
 
 def test_advice_on_memory(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("elmore.pretrain.doctor.machine_memory", lambda: 2**28)
+    monkeypatch.setattr("elmore.doctor.diagnosis.machine_memory", lambda: 2**28)
     found = look(text, cell_dim=1024)
     assert found.time is None
     assert "needs more memory than this machine" in found.advice[0]

@@ -12,8 +12,8 @@ from functools import partial
 from hashlib import blake2b
 from multiprocessing import get_context
 
+from elmore.corpus.sentence_reader import Reading
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN
-from elmore.text.reading import Reading
 
 MARKS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 

@@ -10,12 +10,12 @@ import pytest
 
 from elmore import Elmo
 from elmore.cli.main import run as run_elmore
+from elmore.corpus.config import CorpusConfig
+from elmore.corpus.prepare import prepare
+from elmore.doctor.corpus_stats import survey
 from elmore.errors import MissingExtraError
 from elmore.formats import read_pretrained
-from elmore.pretrain.config import CorpusConfig
-from elmore.pretrain.prepare import prepare
 from elmore.pretrain.run import Start, pretrain, recipe_of_start
-from elmore.pretrain.survey import survey
 from tests.pretrain.small_runs import small, small_flags, write_text
 
 SENTENCES = ["사과를 먹었다.", "그는 사과했다.", "나는 배를 먹었다.", "배를 탔다."]

@@ -2,8 +2,8 @@
 
 import pytest
 
+from elmore.corpus.lines import decode_lines
 from elmore.errors import DataError
-from elmore.text import decode_lines
 
 
 def test_ends_and_byte_order_mark_are_dropped() -> None:

@@ -14,17 +14,17 @@ from statistics import median
 import numpy as np
 import torch
 
+from elmore.corpus.numbering import Numbering
+from elmore.corpus.prepare import Progress
+from elmore.corpus.shards import Corpus
+from elmore.doctor.corpus_stats import Survey, n_tokens
+from elmore.doctor.cost import Kept
 from elmore.formats.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import Recipe, TrainingConfig
-from elmore.pretrain.cost import Kept
+from elmore.pretrain.distributed import Processes
 from elmore.pretrain.loop import Trainer
-from elmore.pretrain.numbering import Numbering
-from elmore.pretrain.prepare import Progress
-from elmore.pretrain.processes import Processes
 from elmore.pretrain.run import new_bilm
-from elmore.pretrain.shards import Corpus
-from elmore.pretrain.survey import Survey, n_tokens
 
 _NEVER = 10**9
 _MOST_UPDATES = 20

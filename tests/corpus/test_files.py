@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from elmore.corpus.files import read_texts
 from elmore.errors import DataError, MissingExtraError
-from elmore.text.files import read_texts
 
 zstandard = pytest.importorskip("zstandard")
 

@@ -15,10 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from elmore.engine.matmul import Products
+from elmore.engine.parameters import Gradients
+from elmore.engine.threads import TwoThreads
 from elmore.model.char_cnn import CharCnn, Highway
-from elmore.model.products import Products
-from elmore.model.threads import TwoThreads
-from elmore.pretrain.parameters import Gradients
 
 _MAX_POSITIONS = 1024  # rows of looked-up sums that are held at once: 4 MB for 1,024 filters
 

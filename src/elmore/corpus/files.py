@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from elmore.corpus.compression import damaged, open_unpacked, unpacked_name
+from elmore.corpus.lines import decode_lines
 from elmore.errors import DataError, MissingExtraError
-from elmore.text.lines import decode_lines
-from elmore.text.packed import damaged, open_unpacked, unpacked_name
 
 STANDARD_INPUT = Path("-")
 

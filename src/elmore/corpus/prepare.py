@@ -14,15 +14,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from elmore.corpus.config import N_MARKS, CorpusConfig
+from elmore.corpus.files import check_texts, describe_text, fingerprint, read_texts
+from elmore.corpus.numbering import Numbering
+from elmore.corpus.shards import FORMAT, MANIFEST, VOCAB, Corpus
+from elmore.corpus.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
+from elmore.corpus.word_counts import CommonWords, WordCounter
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_folder, write_json
-from elmore.pretrain.config import N_MARKS, CorpusConfig
-from elmore.pretrain.counting import CommonWords, WordCounter
-from elmore.pretrain.numbering import Numbering
-from elmore.pretrain.shards import FORMAT, MANIFEST, VOCAB, Corpus
-from elmore.pretrain.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.text import Vocab, tokenizer_by_name
-from elmore.text.files import check_texts, describe_text, fingerprint, read_texts
 
 Progress = Callable[[str, int], None]
 """Is told what is done, "tokenize" or "number", and to how many more words."""

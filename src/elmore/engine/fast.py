@@ -21,14 +21,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from elmore.engine.engine import Reading, Sentences
+from elmore.engine.matmul import Precision, Products, products
+from elmore.engine.table_cnn import PRODUCT_WORDS, TableCnn
+from elmore.engine.threads import TwoThreads
 from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.char_cnn import CharCnn
 from elmore.model.config import LstmConfig
-from elmore.model.engine import Reading, Sentences
 from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
-from elmore.model.products import Precision, Products, products
-from elmore.model.table_cnn import PRODUCT_WORDS, TableCnn
-from elmore.model.threads import TwoThreads
 from elmore.model.word_table import CharWordTable
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from elmore.pretrain.shards import write_shard
-from elmore.pretrain.tokenizing import MARKS
+from elmore.corpus.shards import write_shard
+from elmore.corpus.tokenizing import MARKS
 from elmore.text import UNKNOWN, Vocab
 
 SHARD_WORDS = 2**20

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from elmore.engine.parameters import Parameters, row_weights
 from elmore.model import BiLM
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.optimizers import Optimizer
-from elmore.pretrain.parameters import Parameters, row_weights
 from elmore.pretrain.step import TrainingStep
 
 _PROGRAM = 300 * 2**20  # Python, torch and the libraries, as measured

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from elmore.corpus import numbering
+from elmore.corpus.config import CorpusConfig
+from elmore.corpus.files import STANDARD_INPUT, read_texts
+from elmore.corpus.prepare import Progress, check_inputs, common_words, vocabulary_of
+from elmore.corpus.tokenizing import cut_pieces, draw_held_out, lower_some, tokenize_pieces
+from elmore.corpus.word_counts import CommonWords, WordCounter
 from elmore.model import CharCnnConfig
-from elmore.pretrain import numbering
-from elmore.pretrain.config import CorpusConfig
-from elmore.pretrain.counting import CommonWords, WordCounter
-from elmore.pretrain.prepare import Progress, check_inputs, common_words, vocabulary_of
-from elmore.pretrain.tokenizing import cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.text import Vocab
-from elmore.text.files import STANDARD_INPUT, read_texts
 
 _MAX_LINES = 2**19  # different ones that are remembered exactly: some 50 MB
 _SAMPLE_TOKENS = 2**18

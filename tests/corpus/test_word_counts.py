@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmore.pretrain import counting
-from elmore.pretrain.counting import CommonWords, WordCounter
+from elmore.corpus import word_counts
+from elmore.corpus.word_counts import CommonWords, WordCounter
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), min_size=1)
 PIECES = st.lists(st.dictionaries(WORDS, st.integers(1, 9), max_size=12), max_size=12)
@@ -42,7 +42,7 @@ def test_the_most_common_words(
 
 
 def test_many_runs_are_merged_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "_MAX_RUNS", 3)
+    monkeypatch.setattr(word_counts, "_MAX_RUNS", 3)
     counter = WordCounter(tmp_path, max_in_memory=1)
     for number in range(20):
         counter.add({"always": 2, f"word{number:02d}": 1})

@@ -6,12 +6,14 @@ apart (their gradients have few rows), and so is what is frozen.
 """
 
 from collections.abc import Collection
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from elmore.model import BiLM
-from elmore.pretrain.config import Part
+
+Part = Literal["token_encoder", "word_table", "lstm", "softmax"]
 
 _ALIGNMENT = 16  # numbers: 64 bytes, as torch aligns a tensor of its own
 

@@ -12,9 +12,9 @@ more than the arithmetic on it.
 import torch
 from torch import Tensor
 
+from elmore.engine.matmul import Products
+from elmore.engine.parameters import Gradients
 from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
-from elmore.model.products import Products
-from elmore.pretrain.parameters import Gradients
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from elmore.model.products import Products
+from elmore.engine.matmul import Products
+from elmore.engine.negative_sampling import Samples
 from elmore.model.softmax import Softmax
-from elmore.pretrain.sampling import Samples
 
 _MAX_LOGITS = 2**20  # at once: 4 MB in each thread
 

@@ -6,10 +6,11 @@ Every rule is a few lines that say nothing where all is well. The limits are rul
 import math
 from collections.abc import Iterator
 
-from elmore.pretrain.config import N_MARKS, Recipe
+from elmore.corpus.config import N_MARKS
+from elmore.doctor.corpus_stats import Survey
+from elmore.pretrain.config import Recipe
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.step import is_sampled
-from elmore.pretrain.survey import Survey
 
 _COVERAGE = 0.975  # beyond it, more words are rare ones that a softmax hardly learns
 _DAY = 24 * 3600.0

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elmore.corpus import numbering, tokenizing
+from elmore.corpus.config import CorpusConfig
+from elmore.corpus.prepare import prepare
+from elmore.corpus.shards import Corpus, Split
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.pretrain import numbering, tokenizing
-from elmore.pretrain.config import CorpusConfig
-from elmore.pretrain.prepare import prepare
-from elmore.pretrain.shards import Corpus, Split
 from elmore.text import CharEncoder, Spelling, Vocab, split_sentences, tokenizer_by_name
 
 MARKS = ["<S>", "</S>", "<UNK>"]
@@ -337,11 +337,11 @@ from pathlib import Path
 
 import numpy as np
 
-import elmore.pretrain.prepare as preparing
-from elmore.pretrain import numbering
-from elmore.pretrain.config import CorpusConfig
+import elmore.corpus.prepare as preparing
+from elmore.corpus import numbering
+from elmore.corpus.config import CorpusConfig
 from elmore.pretrain.loop import Trainer
-from elmore.pretrain.processes import Processes
+from elmore.pretrain.distributed import Processes
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.run import new_bilm
 

@@ -1,0 +1,54 @@
+"""How raw text becomes sentences of numbered words, checked as soon as it is written down."""
+
+from dataclasses import dataclass
+
+from elmore.checks import at_least, numbers, one_of, strings
+from elmore.corpus.sentence_reader import Reading
+from elmore.errors import ConfigError
+from elmore.text import Normalization
+
+N_MARKS = 3  # <S>, </S> and <UNK>: the first rows of every vocabulary
+
+
+@dataclass(frozen=True)
+class CorpusConfig:
+    """How raw text becomes sentences of numbered words."""
+
+    tokenizer: str = "english"
+    """The name of the tokenizer; it is stored in the model."""
+    normalization: Normalization | None = "NFC"
+    """NFC: characters that are written in several parts, as Hangul on macOS, become one; none: text
+    is taken as it is. It is stored in the model."""
+    split_sentences: str | None = None
+    """A language, such as en or ko, whose rules split each line into sentences; none: a line is
+    a sentence."""
+    min_count: int = 1
+    """A word that occurs less often than this in the training text is not in the vocabulary."""
+    max_words: int = 50_000
+    """The most words that the vocabulary may have, its three marks included."""
+    held_out: float = 0.01
+    """The share of the lines that is kept from training, to measure perplexity on."""
+    lowercase: float = 0.0
+    """The share of the training lines that is read in lower case, so that a model of cased text
+    knows text without capitals too."""
+    text_field: str = "text"
+    """Where the text stands in the records of .jsonl and .parquet files."""
+
+    def __post_init__(self) -> None:
+        strings(tokenizer=self.tokenizer, text_field=self.text_field)
+        if self.normalization is not None:
+            one_of(Normalization, normalization=self.normalization)
+        if self.split_sentences is not None:
+            strings(split_sentences=self.split_sentences)
+        at_least(1, min_count=self.min_count)
+        at_least(N_MARKS + 1, max_words=self.max_words)
+        numbers(held_out=self.held_out, lowercase=self.lowercase)
+        if not 0 <= self.lowercase <= 1:
+            raise ConfigError(f"lowercase is {self.lowercase}; expected a share from 0 to 1")
+        if not 0 <= self.held_out <= 0.5:
+            raise ConfigError(f"held_out is {self.held_out}; expected a share from 0 to 0.5")
+
+    @property
+    def reading(self) -> Reading:
+        """How lines become sentences of words."""
+        return Reading(self.tokenizer, self.normalization, self.split_sentences)
