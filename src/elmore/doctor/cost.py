@@ -2,7 +2,7 @@
 
 What is kept from update to update is asked of the very classes that training uses, on torch's
 device "meta", which knows shapes and has no memory. What an update makes and drops is reckoned from
-the shapes that recurrence.py, spelling.py and prediction.py state.
+the shapes that lstm_grad.py, char_cnn_grad.py and softmax_loss.py state.
 
 Shapes: N tokens of a window, W distinct words in it, V rows of the softmax, U of them touched, F
 filters, p projection_dim, c cell_dim. Numbers have 4 bytes.

@@ -1,7 +1,7 @@
 """Text files and a recipe in, what they hold and what training will cost out: before it is spent.
 
-The text is counted (survey.py), memory and disk are reckoned from the shapes (cost.py), time is
-measured by a few updates (rehearsal.py), and advice.py says what it would do differently.
+The text is counted (corpus_stats.py), memory and disk are reckoned from the shapes (cost.py), time is
+measured by a few updates (dry_run.py), and advice.py says what it would do differently.
 """
 
 from collections.abc import Mapping, Sequence
