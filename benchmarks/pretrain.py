@@ -41,7 +41,7 @@ from elmore.corpus.shards import Corpus  # noqa: E402
 from elmore.engine import Precision, has_bfloat16  # noqa: E402
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig  # noqa: E402
 from elmore.pretrain.config import TrainingConfig  # noqa: E402
-from elmore.pretrain.distributed import Processes  # noqa: E402
+from elmore.pretrain.distributed import ProcessGroup  # noqa: E402
 from elmore.pretrain.loop import Trainer  # noqa: E402
 from elmore.text import CharEncoder  # noqa: E402
 from tests.oracle.training import Batch, TextbookTrainer, draw_masks, draw_samples  # noqa: E402
@@ -116,7 +116,7 @@ def measure(precision: Precision, n_rounds: int, folder: Path) -> dict[str, Any]
         evaluate_every=10**9, checkpoint_every=10**9,
     )  # fmt: skip
     torch.manual_seed(0)
-    trainer = Trainer(BiLM(SHAPE), corpus, training, folder, Processes())
+    trainer = Trainer(BiLM(SHAPE), corpus, training, folder, ProcessGroup())
     step = textbook(BiLM(SHAPE), corpus, trainer)
 
     def update() -> None:

@@ -25,7 +25,7 @@ from elmore.corpus.shards import Corpus
 from elmore.formats import Pretrained, write_native
 from elmore.pretrain import loop
 from elmore.pretrain.config import Recipe, TrainingConfig
-from elmore.pretrain.distributed import Processes
+from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.optimizers import learning_rate
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.run import new_bilm
@@ -74,9 +74,9 @@ def measure(
         fill_from_static(bilm, corpus, static, recipe.static)
     folder.mkdir(parents=True, exist_ok=True)
     if n_tokens is not None:
-        trainer = loop.Trainer(bilm, corpus, training, folder, Processes())
+        trainer = loop.Trainer(bilm, corpus, training, folder, ProcessGroup())
     else:
-        trainer = TimedTrainer(bilm, corpus, training, folder, Processes())
+        trainer = TimedTrainer(bilm, corpus, training, folder, ProcessGroup())
         trainer.clock = Clock(seconds)
         loop.learning_rate = trainer.clock.learning_rate
     started = time.process_time()

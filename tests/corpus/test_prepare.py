@@ -12,7 +12,7 @@ from elmore import Elmo
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
-from elmore.doctor.corpus_stats import survey
+from elmore.doctor.corpus_stats import read_corpus_stats
 from elmore.errors import MissingExtraError
 from elmore.formats import read_pretrained
 from elmore.pretrain.run import Start, pretrain, recipe_of_start
@@ -73,7 +73,7 @@ def test_lower_case_is_for_training_lines_alone(tmp_path: Path) -> None:
     corpus = prepare([text], tmp_path / "corpus", config)
     assert set(corpus.vocab) == {"<S>", "</S>", "<UNK>", "the", "bank"}
     assert corpus.held_out.n_unknown == corpus.held_out.n_words > 0
-    found = survey([text], config, tmp_path, encoder=small().token_encoder)
+    found = read_corpus_stats([text], config, tmp_path, encoder=small().token_encoder)
     assert set(found.vocab) == set(corpus.vocab)
 
 

@@ -341,7 +341,7 @@ import elmore.corpus.prepare as preparing
 from elmore.corpus import numbering
 from elmore.corpus.config import CorpusConfig
 from elmore.pretrain.loop import Trainer
-from elmore.pretrain.distributed import Processes
+from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.run import new_bilm
 
@@ -355,7 +355,7 @@ with (folder / "text.txt").open("w") as file:
 corpus = preparing.prepare([folder / "text.txt"], folder / "corpus", CorpusConfig("whitespace"))
 recipe = read_recipe("tiny", {"batch_size": 64, "n_epochs": 1.0})
 bilm = new_bilm(recipe, corpus.vocab, None)
-trainer = Trainer(bilm, corpus, recipe.training, folder, Processes())
+trainer = Trainer(bilm, corpus, recipe.training, folder, ProcessGroup())
 for number in range(30):  # from all over the text
     trainer.update = number * trainer.n_updates // 30
     trainer._make_update(None, lambda report: None, stop=False)

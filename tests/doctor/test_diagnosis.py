@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmore.corpus.prepare import prepare
-from elmore.doctor.corpus_stats import RepeatedLines, Sample, n_tokens, survey
+from elmore.doctor.corpus_stats import RepeatedLines, Sample, n_tokens, read_corpus_stats
 from elmore.doctor.cost import Kept
 from elmore.doctor.diagnosis import Diagnosis, examine
 from elmore.errors import ConfigError, DataError
-from elmore.pretrain.distributed import Processes
+from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.loop import Trainer
 from elmore.pretrain.run import new_bilm
 from tests.pretrain.small_runs import small
@@ -77,7 +77,7 @@ def test_it_makes_the_updates_that_training_makes(text: Path, tmp_path: Path) ->
     recipe = small(n_epochs=2.5, accumulate=2)
     corpus = prepare([text], tmp_path / "corpus", recipe.corpus)
     bilm = new_bilm(recipe, corpus.vocab, None)
-    trainer = Trainer(bilm, corpus, recipe.training, tmp_path, Processes())
+    trainer = Trainer(bilm, corpus, recipe.training, tmp_path, ProcessGroup())
     found = look(text, n_epochs=2.5, accumulate=2)
     assert found.n_windows == trainer.forward.n_windows
     assert found.n_updates == trainer.n_updates
@@ -96,7 +96,7 @@ def test_what_is_kept_is_what_training_keeps(text: Path, tmp_path: Path, optimiz
     recipe = small(optimizer=optimizer, frozen=("token_encoder",))
     corpus = prepare([text], tmp_path / "corpus", recipe.corpus)
     bilm = new_bilm(recipe, corpus.vocab, None)
-    trainer = Trainer(bilm, corpus, recipe.training, tmp_path, Processes())
+    trainer = Trainer(bilm, corpus, recipe.training, tmp_path, ProcessGroup())
     kept = Kept.by(recipe, len(corpus.vocab))
     assert kept.weights == sum(p.nbytes for p in bilm.parameters())
     assert kept.gradients == trainer.step.gradients.values.nbytes
@@ -157,7 +157,7 @@ def test_a_sample_is_spread_and_bounded(lengths: list[int]) -> None:
 
 
 def test_how_many_words_cover_a_share(text: Path, tmp_path: Path) -> None:
-    found = survey([text], small().corpus, tmp_path, encoder=small().token_encoder)
+    found = read_corpus_stats([text], small().corpus, tmp_path, encoder=small().token_encoder)
     for share in (0.1, 0.5, 0.9, 1.0):
         n_words = found.words_to_cover(share)
         assert found.words.coverage(n_words) >= share - 1e-9

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from elmore import BiLM, Elmo
-from elmore.engine.matmul import Bfloat16Products, Float32Products, Products, RoundedProducts
+from elmore.engine.matmul import Bfloat16Matmul, Float32Matmul, Matmul, RoundedMatmul
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
@@ -58,10 +58,10 @@ def test_every_way_of_multiplying_agrees() -> None:
     x, weight = (torch.randn(*shape, generator=generator) for shape in ((5, 64), (64, 32)))
     start = torch.randn(5, 32, generator=generator)
     exact = start + x @ weight
-    kinds: list[tuple[Products, float]] = [
-        (Float32Products(), 1e-5),
-        (RoundedProducts(), 0.2),
-        (Bfloat16Products(), 0.25),
+    kinds: list[tuple[Matmul, float]] = [
+        (Float32Matmul(), 1e-5),
+        (RoundedMatmul(), 0.2),
+        (Bfloat16Matmul(), 0.25),
     ]
     found = []
     for products, tolerance in kinds:

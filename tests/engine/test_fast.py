@@ -5,20 +5,20 @@ import concurrent.futures
 import pytest
 import torch
 
-from elmore.engine import FastEngine, Sentences, TextbookEngine
+from elmore.engine import FastEngine, PackedSentences, TextbookEngine
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
 
 CNN = CharCnnConfig(5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="relu", max_characters=20)
 
 
-def batch(n_words: int, lengths: list[int]) -> tuple[torch.Tensor, Sentences]:
+def batch(n_words: int, lengths: list[int]) -> tuple[torch.Tensor, PackedSentences]:
     """Rows of characters with padding (9) at the end of most, and sentences of these words."""
     generator = torch.Generator().manual_seed(1)
     ids = torch.randint(1, 9, (n_words, 20), generator=generator)
     written = torch.randint(0, 21, (n_words, 1), generator=generator)
     ids[torch.arange(20) >= written] = 9
     words = torch.randint(0, n_words, (sum(lengths),), generator=generator)
-    return ids, Sentences(words, lengths)
+    return ids, PackedSentences(words, lengths)
 
 
 @pytest.mark.parametrize("lstm", [LstmConfig(2, 12, 6), LstmConfig(3, 6, 6, 0.1, None, False)])
@@ -57,7 +57,7 @@ def test_a_state_that_is_read_from_is_not_changed() -> None:
 def test_an_error_in_a_thread_reaches_the_caller(threads: int) -> None:
     engine = FastEngine(BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))))
     with pytest.raises(IndexError):
-        engine.read(torch.zeros(1, 2), Sentences(torch.tensor([3]), [1]), None)
+        engine.read(torch.zeros(1, 2), PackedSentences(torch.tensor([3]), [1]), None)
 
 
 def test_several_callers_at_once(threads: int) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor
 from elmore.engine import softmax_loss
 from elmore.engine.matmul import products
 from elmore.engine.negative_sampling import LogUniformSampler, Samples
-from elmore.engine.softmax_loss import Candidates, Prediction
+from elmore.engine.softmax_loss import Candidates, SoftmaxLoss
 from elmore.model.softmax import Softmax
 from tests.oracle.training import Sampled, _sampled_cross_entropy
 
@@ -53,7 +53,7 @@ def predict(softmax: Softmax, states: Tensor, targets: Tensor, samples: Samples 
             if samples is None
             else Candidates.of(softmax, samples, targets)
         )
-        predicted = Prediction(candidates, products("float32"))
+        predicted = SoftmaxLoss(candidates, products("float32"))
         losses, dstates = predicted(states, candidates.places_of(targets, V), SCALE)
         rows = slice(None) if candidates.rows is None else candidates.rows
         weight, bias = torch.zeros(V, P), torch.zeros(V)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from elmore.engine import FastEngine
-from elmore.engine.engine import Sentences, TextbookEngine
+from elmore.engine.engine import PackedSentences, TextbookEngine
 from elmore.errors import ConfigError
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.model.word_table import CharWordTable
@@ -45,7 +45,7 @@ def test_both_engines_agree(bilm: BiLM, threads: int) -> None:
     fast, textbook = FastEngine(bilm), TextbookEngine(bilm, max_steps=10)
     words = textbook.token_vectors(ids)
     torch.testing.assert_close(fast.token_vectors(ids), words, atol=5e-6, rtol=0)
-    sentences = Sentences(torch.arange(50), [20, 18, 12])
+    sentences = PackedSentences(torch.arange(50), [20, 18, 12])
     torch.testing.assert_close(
         fast.read(words, sentences, None).layers, textbook.read(words, sentences, None).layers,
         atol=5e-6, rtol=0,

@@ -20,7 +20,7 @@ from elmore.formats import read_bilm_tf_folder, read_native, write_bilm_tf
 from elmore.formats.checkpoint import read_checkpoint
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
-from elmore.pretrain.run import Run, pretrain
+from elmore.pretrain.run import PretrainResult, pretrain
 from elmore.pretrain.step import is_sampled
 from tests.conftest import SHARED
 from tests.pretrain.small_runs import small, write_text
@@ -69,7 +69,7 @@ LEARNED = {
 
 
 @pytest.fixture(scope="module")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
+def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PretrainResult]:
     folder = tmp_path_factory.mktemp("learned")
     text = write_text(folder / "text.txt", 300)
     return folder / "run", pretrain([text], folder / "run", small(**LEARNED))
@@ -83,7 +83,7 @@ def unigram_perplexity(training: list[list[str]], held_out: list[list[str]]) -> 
     return math.exp(nll / len(predicted))
 
 
-def test_more_is_learned_than_how_often_words_occur(learned: tuple[Path, Run]) -> None:
+def test_more_is_learned_than_how_often_words_occur(learned: tuple[Path, PretrainResult]) -> None:
     folder, run = learned
     corpus = Corpus.open(folder / "corpus")
     training, held_out = (texts_of(corpus, split) for split in (corpus.training, corpus.held_out))
@@ -101,7 +101,9 @@ def total(model: Any, texts: list[list[str]]) -> Score:
     return sum(score_texts(model, texts), NOTHING)
 
 
-def test_the_model_folder_is_one_like_any_other(learned: tuple[Path, Run], tmp_path: Path) -> None:
+def test_the_model_folder_is_one_like_any_other(
+    learned: tuple[Path, PretrainResult], tmp_path: Path
+) -> None:
     folder, run = learned
     elmo = Elmo.from_pretrained(folder / "model")
     vectors = elmo.encode_tokens(["w1 w2 unheard-of"])[0].vectors
@@ -135,7 +137,7 @@ def test_the_model_folder_is_one_like_any_other(learned: tuple[Path, Run], tmp_p
         assert theirs.backward == pytest.approx(ours.backward, rel=1e-6)
 
 
-def test_a_run_can_be_watched(learned: tuple[Path, Run]) -> None:
+def test_a_run_can_be_watched(learned: tuple[Path, PretrainResult]) -> None:
     folder, _ = learned
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
     pytest.importorskip("tensorboard")

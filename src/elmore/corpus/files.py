@@ -1,8 +1,8 @@
 """Text files of several kinds in, lines of text out, one at a time.
 
 Plain text has a text a line; .jsonl and .parquet have it in a field of each record, and a record
-of several lines gives several. All but .parquet may be compressed (compression.py), and `-` is plain text
-from standard input.
+of several lines gives several. All but .parquet may be compressed (compression.py), and `-` is
+plain text from standard input.
 """
 
 import hashlib

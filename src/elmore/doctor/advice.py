@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from elmore.corpus.config import N_MARKS
-from elmore.doctor.corpus_stats import Survey
+from elmore.doctor.corpus_stats import CorpusStats
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.step import is_sampled
@@ -20,7 +20,7 @@ _FEW_VECTORS = 0.8  # of the text's words
 
 def advise(
     recipe: Recipe,
-    text: Survey,
+    text: CorpusStats,
     *,
     n_windows: int,
     memory: int,
@@ -43,7 +43,7 @@ def advise(
     yield _softmax(recipe, len(text.vocab))
 
 
-def _batches(recipe: Recipe, text: Survey, n_windows: int) -> Iterator[str]:
+def _batches(recipe: Recipe, text: CorpusStats, n_windows: int) -> Iterator[str]:
     training = recipe.training
     n_all = math.ceil(training.n_epochs * n_windows)
     if n_windows and training.accumulate > n_all:
@@ -92,7 +92,7 @@ def _smaller(recipe: Recipe) -> str:
     return ""
 
 
-def _words(recipe: Recipe, text: Survey) -> Iterator[str]:
+def _words(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
     corpus, words = recipe.corpus, text.words
     n_kept = len(text.vocab) - N_MARKS
     n_needed = text.words_to_cover(_COVERAGE)
@@ -128,7 +128,7 @@ def _rounded(n_words: int) -> int:
     return -(-n_words // unit) * unit
 
 
-def _lines(recipe: Recipe, text: Survey) -> Iterator[str]:
+def _lines(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
     corpus = recipe.corpus
     repeated = text.n_repeated_lines / text.n_lines
     if repeated > 0.05:
@@ -168,7 +168,7 @@ def _lines(recipe: Recipe, text: Survey) -> Iterator[str]:
         )
 
 
-def _spelling(recipe: Recipe, text: Survey) -> Iterator[str]:
+def _spelling(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
     cut = text.spelling
     share = cut.n_words / text.n_training_words
     if share < 0.002:
@@ -182,7 +182,7 @@ def _spelling(recipe: Recipe, text: Survey) -> Iterator[str]:
     )
 
 
-def _network(recipe: Recipe, text: Survey) -> Iterator[str]:
+def _network(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
     n_words, cell_dim, training = text.n_training_words, recipe.lstm.cell_dim, recipe.training
     name = "tiny" if n_words < _SMALL_TEXT else "small-cpu" if n_words < _LARGE_TEXT else "original"
     fitting = read_recipe(name).lstm.cell_dim

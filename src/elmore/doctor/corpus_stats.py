@@ -27,7 +27,7 @@ _FIRST_EASTERN = "\u1100"  # Hangul, and what follows: Chinese, Japanese
 
 
 @dataclass(frozen=True)
-class Spelling:
+class TruncatedWords:
     """Words that have more bytes than the network reads."""
 
     max_bytes: int
@@ -41,7 +41,7 @@ class Spelling:
 
 
 @dataclass(frozen=True)
-class Survey:
+class CorpusStats:
     """What a text holds."""
 
     file_bytes: Mapping[str, int | None]
@@ -71,7 +71,7 @@ class Survey:
     """Those of the training text."""
     vocab: Vocab
     """The rows that the softmax will have."""
-    spelling: Spelling
+    spelling: TruncatedWords
     n_tokenized_bytes: int
     """What the sentences take while they are prepared."""
     n_shard_bytes: int
@@ -212,7 +212,7 @@ class _Sentences:
             self.sample.add(sentence)
 
 
-def survey(
+def read_corpus_stats(
     paths: Sequence[Path],
     config: CorpusConfig,
     work: Path,
@@ -221,7 +221,7 @@ def survey(
     sample_tokens: int = _SAMPLE_TOKENS,
     n_processes: int = 1,
     progress: Progress = lambda stage, n_words: None,
-) -> Survey:
+) -> CorpusStats:
     """Read the text in `paths` once; what does not fit in memory goes to the folder `work`."""
     check_inputs(paths, config, n_processes)
     started = time.perf_counter()
@@ -242,7 +242,7 @@ def survey(
     n_words, n_sentences = (
         getattr(training, name) + getattr(held_out, name) for name in ("n_words", "n_sentences")
     )
-    return Survey(
+    return CorpusStats(
         file_bytes={str(path): _size(path) for path in paths},
         n_lines=lines.n_lines,
         n_repeated_lines=round(lines.repeated.share * lines.n_lines),
@@ -272,7 +272,7 @@ def survey(
 class _Words:
     """What is seen of the words."""
 
-    spelling: Spelling
+    spelling: TruncatedWords
     n_glued: int
     n_hangul: int
     n_single: int
@@ -299,7 +299,7 @@ def _look_at_words(
             n_single += count if not is_latin and len(word) == 1 else 0
         if word not in vocab:  # each shard spells its own
             n_outside_bytes += min(count, n_shards) * (8 + len(spelled))
-    spelling = Spelling(max_bytes, n_distinct, n_words, n_split)
+    spelling = TruncatedWords(max_bytes, n_distinct, n_words, n_split)
     return _Words(spelling, n_glued, n_hangul, n_single, n_outside_bytes)
 
 

@@ -1,7 +1,7 @@
 """Text files and a recipe in, what they hold and what training will cost out: before it is spent.
 
-The text is counted (corpus_stats.py), memory and disk are reckoned from the shapes (cost.py), time is
-measured by a few updates (dry_run.py), and advice.py says what it would do differently.
+The text is counted (corpus_stats.py), memory and disk are computed from the shapes (cost.py), time
+is measured by a few updates (dry_run.py), and advice.py says what it would do differently.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from typing import Literal
 
 from elmore.corpus.prepare import Progress
 from elmore.doctor.advice import advise
-from elmore.doctor.corpus_stats import Spelling, Survey, survey
+from elmore.doctor.corpus_stats import CorpusStats, TruncatedWords, read_corpus_stats
 from elmore.doctor.cost import Disk, Kept, Memory, disk, machine_memory, memory
-from elmore.doctor.dry_run import Pace, Stage
+from elmore.doctor.dry_run import DryRun, Pace
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 from elmore.pretrain.static_start import SKIPGRAM, describe_static, vectors_of
 from elmore.static import StaticVectors
@@ -42,7 +42,7 @@ class Text:
     """The share of the lines that stood there before."""
     is_repeated_exact: bool
     """Whether they were counted; otherwise that is an estimate."""
-    spelling: Spelling
+    spelling: TruncatedWords
 
 
 @dataclass(frozen=True)
@@ -132,21 +132,21 @@ def examine(
     n_batch = training.batch_size * training.unroll_steps
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        found = survey(
+        found = read_corpus_stats(
             paths, recipe.corpus, folder, encoder=recipe.token_encoder,
             sample_tokens=max(_MIN_SAMPLE_TOKENS, 2 * n_batch), n_processes=n_processes,
             progress=progress,
         )  # fmt: skip
         n_rows, n_tokens = len(found.vocab), found.n_training_tokens
         kept = Kept.by(recipe, n_rows)
-        stage = Stage(found, folder, n_batch)
+        stage = DryRun(found, folder, n_batch)
         needed = memory(recipe, kept, n_rows, stage.n_window_words(training), n_tokens)
         has = machine_memory()
         n_windows = n_tokens // training.batch_size // training.unroll_steps
         n_updates = _n_updates(training, n_windows)
         time = None
         if n_windows and (has is None or needed.total < has):
-            pace = stage.rehearse(recipe, kept, measure_s, progress)
+            pace = stage.measure(recipe, kept, measure_s, progress)
             time = _time(pace, found, training, n_windows, n_updates)
     covered = None if static is None else _static_coverage(found, static, recipe.static)
     return Diagnosis(
@@ -178,7 +178,7 @@ def _n_updates(training: TrainingConfig, n_windows: int) -> int:
     return max(1, int(training.n_epochs * n_windows / training.accumulate)) if n_windows else 0
 
 
-def _text(found: Survey) -> Text:
+def _text(found: CorpusStats) -> Text:
     return Text(
         file_bytes=found.file_bytes,
         n_lines=found.n_lines,
@@ -192,7 +192,9 @@ def _text(found: Survey) -> Text:
     )
 
 
-def _static_coverage(found: Survey, static: StaticVectors, config: StaticConfig) -> StaticCoverage:
+def _static_coverage(
+    found: CorpusStats, static: StaticVectors, config: StaticConfig
+) -> StaticCoverage:
     words = vectors_of(found.vocab, static, config).vocab
     n_known = sum(
         count for word, count in zip(found.words.words, found.words.counts(), strict=True)
@@ -201,7 +203,9 @@ def _static_coverage(found: Survey, static: StaticVectors, config: StaticConfig)
     return StaticCoverage(len(words), n_known / found.n_training_words)
 
 
-def _vocabulary(found: Survey, static: StaticCoverage | None, *, is_sampled: bool) -> Vocabulary:
+def _vocabulary(
+    found: CorpusStats, static: StaticCoverage | None, *, is_sampled: bool
+) -> Vocabulary:
     sizes = [size for size in _COVERAGE_SIZES if size < found.words.n_distinct]
     return Vocabulary(
         coverage={size: found.words.coverage(size) for size in [*sizes, found.words.n_distinct]},
@@ -213,7 +217,7 @@ def _vocabulary(found: Survey, static: StaticCoverage | None, *, is_sampled: boo
 
 
 def _time(
-    pace: Pace, found: Survey, training: TrainingConfig, n_windows: int, n_updates: int
+    pace: Pace, found: CorpusStats, training: TrainingConfig, n_windows: int, n_updates: int
 ) -> Time:
     # As the loop does: at every so many updates and at the end.
     evaluations_s = pace.evaluation_s * -(-n_updates // training.evaluate_every)

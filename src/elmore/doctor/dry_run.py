@@ -17,12 +17,12 @@ import torch
 from elmore.corpus.numbering import Numbering
 from elmore.corpus.prepare import Progress
 from elmore.corpus.shards import Corpus
-from elmore.doctor.corpus_stats import Survey, n_tokens
+from elmore.doctor.corpus_stats import CorpusStats, n_tokens
 from elmore.doctor.cost import Kept
 from elmore.formats.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import Recipe, TrainingConfig
-from elmore.pretrain.distributed import Processes
+from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.loop import Trainer
 from elmore.pretrain.run import new_bilm
 
@@ -44,7 +44,7 @@ class Pace:
     """All of the text."""
 
 
-class _Rehearsal(Trainer):
+class _DryRunTrainer(Trainer):
     """A trainer that is told to make a step, and writes nothing."""
 
     def update_s(self) -> float:
@@ -61,10 +61,10 @@ class _Rehearsal(Trainer):
         return n_predictions, time.perf_counter() - started
 
 
-class Stage:
+class DryRun:
     """Where a rehearsal takes place: a corpus of sentences from all over the text."""
 
-    def __init__(self, text: Survey, folder: Path, min_tokens: int) -> None:
+    def __init__(self, text: CorpusStats, folder: Path, min_tokens: int) -> None:
         """Take the sentences of a survey, again and again until they are so many tokens."""
         n_sampled = sum(map(n_tokens, text.training_sample))
         training = [*text.training_sample] * -(-min_tokens // n_sampled)
@@ -86,16 +86,16 @@ class Stage:
         backward = Streams(self.corpus, config, "backward").window(0)
         return len(np.union1d(forward.inputs, backward.inputs))
 
-    def rehearse(self, recipe: Recipe, kept: Kept, seconds: float, progress: Progress) -> Pace:
+    def measure(self, recipe: Recipe, kept: Kept, seconds: float, progress: Progress) -> Pace:
         """Take the time of each part, in about so many seconds."""
         bilm = new_bilm(recipe, self.corpus.vocab, None)
 
-        def trainer(n_steps: int) -> _Rehearsal:
+        def trainer(n_steps: int) -> _DryRunTrainer:
             config = replace(
                 recipe.training, unroll_steps=n_steps, accumulate=1, n_epochs=float(_NEVER),
                 patience=0, evaluate_every=_NEVER, checkpoint_every=_NEVER,
             )  # fmt: skip
-            return _Rehearsal(bilm, self.corpus, config, self.folder, Processes())
+            return _DryRunTrainer(bilm, self.corpus, config, self.folder, ProcessGroup())
 
         n_unrolled = recipe.training.unroll_steps
         update_s = per_step_s = _median_s(trainer(1), seconds / 10, progress)
@@ -112,7 +112,7 @@ class Stage:
             numbering_s=self.numbering_s,
         )
 
-    def _evaluation_s(self, trainer: _Rehearsal, limit_s: float, write_s: float) -> float:
+    def _evaluation_s(self, trainer: _DryRunTrainer, limit_s: float, write_s: float) -> float:
         """Return how long the run's measurement takes, from those of some of its sentences."""
         n_all = min(trainer.config.max_held_out_tokens, self.n_held_out_words)
         if not n_all:
@@ -137,7 +137,7 @@ class Stage:
         return seconds / n_bytes
 
 
-def _median_s(trainer: _Rehearsal, limit_s: float, progress: Progress) -> float:
+def _median_s(trainer: _DryRunTrainer, limit_s: float, progress: Progress) -> float:
     """Return how long an update takes, from as many as fit into the limit, at least one."""
     trainer.update_s()  # it builds what later ones find
     found: list[float] = []

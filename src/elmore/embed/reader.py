@@ -16,7 +16,7 @@ from torch import Tensor
 from elmore.embed.cache import KnownWords, WordCache
 from elmore.embed.precision import PrecisionName, resolve_precision
 from elmore.embed.results import check_word
-from elmore.engine import Engine, FastEngine, Sentences, TextbookEngine
+from elmore.engine import Engine, FastEngine, PackedSentences, TextbookEngine
 from elmore.engine.batching import token_budget_batches
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
@@ -135,7 +135,7 @@ class Reader:
         tokens = [word for text in texts for word in (BEGIN_SENTENCE, *text, END_SENTENCE)]
         distinct = {word: n for n, word in enumerate(dict.fromkeys(tokens))}
         vectors = self.token_vectors(list(distinct))
-        sentences = Sentences(
+        sentences = PackedSentences(
             words=torch.tensor([distinct[word] for word in tokens], device=self.device),
             lengths=[len(text) + 2 for text in texts],
         )

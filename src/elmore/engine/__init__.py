@@ -1,7 +1,7 @@
 """How the network is computed fast, forwards and backwards. It knows `model` and nothing else."""
 
-from elmore.engine.engine import Engine, Sentences, TextbookEngine
+from elmore.engine.engine import Engine, PackedSentences, TextbookEngine
 from elmore.engine.fast import FastEngine
 from elmore.engine.matmul import Precision, has_bfloat16
 
-__all__ = ["Engine", "FastEngine", "Precision", "Sentences", "TextbookEngine", "has_bfloat16"]
+__all__ = ["Engine", "FastEngine", "PackedSentences", "Precision", "TextbookEngine", "has_bfloat16"]

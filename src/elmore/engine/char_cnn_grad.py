@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from elmore.engine.matmul import Products
+from elmore.engine.matmul import Matmul
 from elmore.engine.parameters import Gradients
 from elmore.engine.threads import TwoThreads
 from elmore.model.char_cnn import CharCnn, Highway
@@ -23,10 +23,10 @@ from elmore.model.char_cnn import CharCnn, Highway
 _MAX_POSITIONS = 1024  # rows of looked-up sums that are held at once: 4 MB for 1,024 filters
 
 
-class TrainedSpelling:
+class CharCnnGrad:
     """A character CNN that learns."""
 
-    def __init__(self, cnn: CharCnn, products: Products, threads: TwoThreads) -> None:
+    def __init__(self, cnn: CharCnn, products: Matmul, threads: TwoThreads) -> None:
         self.cnn, self.products, self.threads = cnn, products, threads
         self.highways = [layer for layer in cnn.highways if isinstance(layer, Highway)]
         self.convolutions = [layer for layer in cnn.convolutions if isinstance(layer, nn.Conv1d)]

@@ -17,7 +17,7 @@ from elmore.model.bilm import BiLM, BiLMState
 
 
 @dataclass(frozen=True)
-class Sentences:
+class PackedSentences:
     """Sentences one after the other, longest first."""
 
     words: Tensor
@@ -27,7 +27,7 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class Reading:
+class EngineOutput:
     """What was read."""
 
     layers: Tensor
@@ -47,7 +47,9 @@ class Engine(Protocol):
         """Return the context-free vectors (W, p) of words: (W, C) characters or (W,) numbers."""
         ...
 
-    def read(self, word_vectors: Tensor, sentences: Sentences, state: BiLMState | None) -> Reading:
+    def read(
+        self, word_vectors: Tensor, sentences: PackedSentences, state: BiLMState | None
+    ) -> EngineOutput:
         """Read sentences whose distinct words have these vectors (W, p), from zero or a state."""
         ...
 
@@ -66,11 +68,13 @@ class TextbookEngine:
         return torch.cat([self.bilm.token_encoder(token_ids[i : i + _MAX_WORDS]) for i in starts])
 
     @torch.no_grad()
-    def read(self, word_vectors: Tensor, sentences: Sentences, state: BiLMState | None) -> Reading:
+    def read(
+        self, word_vectors: Tensor, sentences: PackedSentences, state: BiLMState | None
+    ) -> EngineOutput:
         """Read sentences as one padded batch."""
         rows = word_vectors[sentences.words].split_with_sizes(sentences.lengths)
         padded = torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
         lengths = torch.tensor(sentences.lengths, device=padded.device)
         mask = torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]
         output = self.bilm.contextualize(padded, mask, state, max_steps=self.max_steps)
-        return Reading(output.layers[:, mask], output.state)
+        return EngineOutput(output.layers[:, mask], output.state)

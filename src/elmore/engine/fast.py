@@ -21,8 +21,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from elmore.engine.engine import Reading, Sentences
-from elmore.engine.matmul import Precision, Products, products
+from elmore.engine.engine import EngineOutput, PackedSentences
+from elmore.engine.matmul import Matmul, Precision, products
 from elmore.engine.table_cnn import PRODUCT_WORDS, TableCnn
 from elmore.engine.threads import TwoThreads
 from elmore.model.bilm import BiLM, BiLMState
@@ -84,7 +84,7 @@ def _runs(sizes: list[int]) -> list[tuple[int, int, list[int]]]:
 class _FastLayer:
     """One LSTM layer; its gates stand in the order i, f, o, g, so that one sigmoid does for all."""
 
-    def __init__(self, layer: LstmLayer, products: Products) -> None:
+    def __init__(self, layer: LstmLayer, products: Matmul) -> None:
         def arranged(x: Tensor) -> Tensor:
             i, f, g, o = x.detach().chunk(4)
             return torch.cat([i, f, o, 2 * g])  # 2: tanh by sigmoid
@@ -140,7 +140,7 @@ class _FastLayer:
 class _FastStack:
     """All layers of one direction."""
 
-    def __init__(self, stack: LstmStack, products: Products) -> None:
+    def __init__(self, stack: LstmStack, products: Matmul) -> None:
         self.config: LstmConfig = stack.config
         self.zero_state = stack.zero_state
         self.layers = [
@@ -174,7 +174,7 @@ class _FastStack:
         return outputs, LstmState(torch.stack(hs), torch.stack(cs))
 
 
-def _token_encoder(encoder: nn.Module, products: Products) -> Callable[[Tensor], Tensor]:
+def _token_encoder(encoder: nn.Module, products: Matmul) -> Callable[[Tensor], Tensor]:
     """Return what does the same as a token encoder, with its convolutions made by tables."""
     if isinstance(encoder, CharCnn):
         return TableCnn(encoder, products)
@@ -212,7 +212,9 @@ class FastEngine:
         self._threads.all([partial(encode, part) for part in range(n_parts)])
         return vectors
 
-    def read(self, word_vectors: Tensor, sentences: Sentences, state: BiLMState | None) -> Reading:
+    def read(
+        self, word_vectors: Tensor, sentences: PackedSentences, state: BiLMState | None
+    ) -> EngineOutput:
         """Read sentences, each direction in its thread."""
         steps = _Steps.of(sentences.lengths)
         n_layers, p = self.stacks[0].config.n_layers + 1, self.projection_dim
@@ -232,4 +234,4 @@ class FastEngine:
         forward, backward = states
         assert forward is not None
         assert backward is not None
-        return Reading(layers, BiLMState(forward, backward))
+        return EngineOutput(layers, BiLMState(forward, backward))

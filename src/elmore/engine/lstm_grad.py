@@ -12,7 +12,7 @@ more than the arithmetic on it.
 import torch
 from torch import Tensor
 
-from elmore.engine.matmul import Products
+from elmore.engine.matmul import Matmul
 from elmore.engine.parameters import Gradients
 from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
 
@@ -20,11 +20,11 @@ _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
-class _TrainedLayer:
+class _LstmLayerGrad:
     """One layer: what it read, what it did, and how that is undone."""
 
     def __init__(
-        self, layer: LstmLayer, products: Products, shape: tuple[int, int], *, zero_starts: bool
+        self, layer: LstmLayer, products: Matmul, shape: tuple[int, int], *, zero_starts: bool
     ) -> None:
         self.layer, self.products = layer, products
         n_steps, n_streams = shape
@@ -151,13 +151,13 @@ class _TrainedLayer:
         return [z.chunk(4, dim=1) for z in self.gates]
 
 
-class TrainedStack:
+class LstmStackGrad:
     """All layers of one direction, with dropout on what each reads and on what the last gives."""
 
     def __init__(
         self,
         stack: LstmStack,
-        products: Products,
+        products: Matmul,
         shape: tuple[int, int],
         *,
         zero_starts: bool = False,
@@ -165,7 +165,7 @@ class TrainedStack:
         """Take the steps and streams of a window, and whether streams may begin from nothing."""
         self.config = stack.config
         self.layers = [
-            _TrainedLayer(layer, products, shape, zero_starts=zero_starts)
+            _LstmLayerGrad(layer, products, shape, zero_starts=zero_starts)
             for layer in stack.layers
             if isinstance(layer, LstmLayer)
         ]
@@ -220,7 +220,7 @@ def _if_it_bites(clip: float | None, values: Tensor) -> float | None:
     return clip if bool(torch.maximum(-lowest, highest) >= clip) else None  # in their precision
 
 
-def _add_product(gradient: Tensor | None, products: Products, dy: Tensor, x: Tensor) -> None:
+def _add_product(gradient: Tensor | None, products: Matmul, dy: Tensor, x: Tensor) -> None:
     """Add dy^T x to a weight's gradient, if it learns."""
     if gradient is not None:
         products.add_to(gradient, dy.T, products.operand(x))

@@ -17,7 +17,7 @@ from torch import Tensor
 Precision = Literal["float32", "bfloat16"]
 
 
-class Products(Protocol):
+class Matmul(Protocol):
     """How two matrices are multiplied; results are float32."""
 
     def operand(self, x: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ class Products(Protocol):
         ...
 
 
-class Float32Products:
+class Float32Matmul:
     """Multiplies as it is."""
 
     def operand(self, x: Tensor) -> Tensor:
@@ -57,7 +57,7 @@ class Float32Products:
         return torch.addmm(bias, a, b)
 
 
-class RoundedProducts(Float32Products):
+class RoundedMatmul(Float32Matmul):
     """Rounds to bfloat16 and multiplies as float32: for processors without bfloat16."""
 
     def operand(self, x: Tensor) -> Tensor:
@@ -77,7 +77,7 @@ class RoundedProducts(Float32Products):
         return super().affine(bias, self.operand(a), b)
 
 
-class Bfloat16Products:
+class Bfloat16Matmul:
     """Multiplies in bfloat16; what comes back is rounded once more."""
 
     def operand(self, x: Tensor) -> Tensor:
@@ -102,9 +102,9 @@ def has_bfloat16() -> bool:
     return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
 
 
-def products(precision: Precision, device: torch.device | None = None) -> Products:
+def products(precision: Precision, device: torch.device | None = None) -> Matmul:
     """Return how this processor multiplies in this precision."""
     if precision == "float32":
-        return Float32Products()
+        return Float32Matmul()
     in_hardware = has_bfloat16() if device is None or device.type == "cpu" else True
-    return Bfloat16Products() if in_hardware else RoundedProducts()
+    return Bfloat16Matmul() if in_hardware else RoundedMatmul()

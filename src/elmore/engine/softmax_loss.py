@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from elmore.engine.matmul import Products
+from elmore.engine.matmul import Matmul
 from elmore.engine.negative_sampling import Samples
 from elmore.model.softmax import Softmax
 
@@ -62,7 +62,7 @@ def _places(rows: Tensor, n_words: int) -> Tensor:
     return places
 
 
-class RowGradients:
+class SoftmaxGradients:
     """The gradients of the candidates' weights (U, p) and biases (U,)."""
 
     def __init__(self, candidates: Candidates) -> None:
@@ -70,12 +70,12 @@ class RowGradients:
         self.bias = torch.zeros_like(candidates.bias)
 
 
-class Prediction:
+class SoftmaxLoss:
     """The loss of one direction, and where its gradients go."""
 
-    def __init__(self, candidates: Candidates, products: Products) -> None:
+    def __init__(self, candidates: Candidates, products: Matmul) -> None:
         self.candidates, self.products = candidates, products
-        self.gradients = RowGradients(candidates)
+        self.gradients = SoftmaxGradients(candidates)
         n = candidates.n_scored
         self._scored = candidates.weight[:n]
         self._score_weight = products.operand(self._scored.T)

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from elmore.engine.matmul import Products
+from elmore.engine.matmul import Matmul
 from elmore.model.char_cnn import CharCnn, Highway
 
 # Rows of looked-up sums that are held at once: 8 MB for the widest published filter.
@@ -29,7 +29,7 @@ PRODUCT_WORDS = 64
 class _Linear:
     """A linear layer, (N, in) -> (N, out)."""
 
-    def __init__(self, linear: torch.nn.Linear, products: Products) -> None:
+    def __init__(self, linear: torch.nn.Linear, products: Matmul) -> None:
         self.products = products
         self.weight = products.operand(linear.weight.detach().T)
         self.bias = linear.bias.detach()
@@ -41,7 +41,7 @@ class _Linear:
 class TableCnn:
     """The same vectors as a `CharCnn`, several times as fast; it holds a copy of its filters."""
 
-    def __init__(self, cnn: CharCnn, products: Products) -> None:
+    def __init__(self, cnn: CharCnn, products: Matmul) -> None:
         self.activation = cnn.activation
         self.highways = [
             (_Linear(highway.gate, products), _Linear(highway.transform, products))

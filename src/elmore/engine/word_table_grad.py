@@ -28,7 +28,7 @@ class RowGradient:
     """(U, …) the gradient of each."""
 
 
-class TrainedWordTable:
+class WordTableGrad:
     """A word table that learns."""
 
     def __init__(self, table: CharWordTable, word_dropout: float) -> None:

@@ -11,7 +11,7 @@ from elmore.model import BiLMConfig, CharCnnConfig
 
 
 @dataclass(frozen=True)
-class Dataset:
+class PublishedArray:
     """One array of a published file and the tensors of ours that it holds."""
 
     path: str
@@ -21,23 +21,23 @@ class Dataset:
     write: Callable[..., Array]
 
 
-def datasets(config: BiLMConfig) -> list[Dataset]:
+def datasets(config: BiLMConfig) -> list[PublishedArray]:
     """Return every array that a model of this shape has in its published files."""
     return [*_token_encoder(config), *_lstm(config), *_softmax(config)]
 
 
-def _token_encoder(config: BiLMConfig) -> Iterator[Dataset]:
+def _token_encoder(config: BiLMConfig) -> Iterator[PublishedArray]:
     p = config.lstm.projection_dim
     encoder = config.token_encoder
     if isinstance(encoder, CharCnnConfig):
         d, n_filters = encoder.char_dim, encoder.n_filters
-        yield Dataset(
+        yield PublishedArray(
             "char_embed", (encoder.n_characters - 1, d), ("token_encoder.embedding.weight",),
             lambda x: [np.concatenate([np.zeros_like(x[:1]), x])], lambda x: x[1:],
         )  # fmt: skip
         for i, (width, number) in enumerate(encoder.filters):
             ours = f"token_encoder.convolutions.{i}"
-            yield Dataset(
+            yield PublishedArray(
                 f"CNN/W_cnn_{i}", (1, width, d, number), (f"{ours}.weight",),
                 lambda x: [x[0].transpose(2, 1, 0)], lambda x: x.transpose(2, 1, 0)[None],
             )  # fmt: skip
@@ -54,39 +54,39 @@ def _token_encoder(config: BiLMConfig) -> Iterator[Dataset]:
         yield _same("embedding", (encoder.n_words, p), "token_encoder.embedding.weight")
 
 
-def _lstm(config: BiLMConfig) -> Iterator[Dataset]:
+def _lstm(config: BiLMConfig) -> Iterator[PublishedArray]:
     p, c = config.lstm.projection_dim, config.lstm.cell_dim
     for direction, stack in enumerate(("forward_lstm", "backward_lstm")):
         for layer in range(config.lstm.n_layers):
             theirs = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
             ours = f"{stack}.layers.{layer}"
-            yield Dataset(
+            yield PublishedArray(
                 f"{theirs}/W_0", (2 * p, 4 * c),
                 (f"{ours}.input_weight", f"{ours}.recurrent_weight"),
                 lambda x: np.split(_swap_gates(x).T, 2, axis=1),
                 lambda x, h: _swap_gates(np.concatenate([x, h], axis=1).T),
             )  # fmt: skip
-            yield Dataset(
+            yield PublishedArray(
                 f"{theirs}/B", (4 * c,), (f"{ours}.bias",), lambda x: [_swap_gates(x)], _swap_gates
             )
             if p != c:
                 yield _turned(f"{theirs}/W_P_0", (c, p), f"{ours}.projection")
 
 
-def _softmax(config: BiLMConfig) -> Iterator[Dataset]:
+def _softmax(config: BiLMConfig) -> Iterator[PublishedArray]:
     p = config.lstm.projection_dim
     if config.n_softmax_words is not None:
         yield _same("softmax/W", (config.n_softmax_words, p), "softmax.weight")
         yield _same("softmax/b", (config.n_softmax_words,), "softmax.bias")
 
 
-def _same(path: str, shape: Shape, name: str) -> Dataset:
-    return Dataset(path, shape, (name,), lambda x: [x], lambda x: x)
+def _same(path: str, shape: Shape, name: str) -> PublishedArray:
+    return PublishedArray(path, shape, (name,), lambda x: [x], lambda x: x)
 
 
-def _turned(path: str, shape: Shape, name: str) -> Dataset:
+def _turned(path: str, shape: Shape, name: str) -> PublishedArray:
     """Matrices are stored (in, out)."""
-    return Dataset(path, shape, (name,), lambda x: [x.T], lambda x: x.T)
+    return PublishedArray(path, shape, (name,), lambda x: [x.T], lambda x: x.T)
 
 
 def _swap_gates(x: Array) -> Array:

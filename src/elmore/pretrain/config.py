@@ -15,7 +15,7 @@ from elmore.engine.parameters import Part
 from elmore.errors import ConfigError
 from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
 
-Optimizer = Literal["adagrad", "adamw"]
+OptimizerName = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]
 StartOfSentence = Literal["carried", "zero"]
 SoftmaxKind = Literal["auto", "full", "sampled"]
@@ -96,7 +96,7 @@ class TrainingConfig:
     characters must do; it has no effect on a model without a table."""
     word_table_rate: float = 1.0
     """The learning rate of the word table, as a multiple of learning_rate."""
-    optimizer: Optimizer = "adagrad"
+    optimizer: OptimizerName = "adagrad"
     """adagrad as published, or adamw."""
     learning_rate: float = 0.2
     """The size of an update; 0.2 suits adagrad, 0.001 to 0.01 adamw."""
@@ -135,7 +135,7 @@ class TrainingConfig:
             raise ConfigError(f"seed is {self.seed}; expected less than 2^63")
         one_of(SoftmaxKind, softmax=self.softmax)
         one_of(StartOfSentence, state=self.state)
-        one_of(Optimizer, optimizer=self.optimizer)
+        one_of(OptimizerName, optimizer=self.optimizer)
         one_of(Decay, decay=self.decay)
         one_of(Precision, precision=self.precision)
         if not isinstance(self.frozen, tuple):

@@ -17,7 +17,7 @@ from elmore.errors import ConfigError
 _PATIENCE = timedelta(days=1)  # the others wait while the first prepares the corpus
 
 
-class Processes:
+class ProcessGroup:
     """This process among all."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from elmore.model import BiLM, BiLMState
 from elmore.model.lstm import LstmState
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import TrainingConfig
-from elmore.pretrain.distributed import Processes
+from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.interrupts import stop_signal
 from elmore.pretrain.metrics import Metrics
 from elmore.pretrain.optimizers import Optimizer, learning_rate
@@ -63,7 +63,7 @@ class Trainer:
         corpus: Corpus,
         config: TrainingConfig,
         folder: Path,
-        processes: Processes,
+        processes: ProcessGroup,
     ) -> None:
         assert bilm.softmax is not None
         self.bilm, self.corpus, self.config = bilm.to(processes.device), corpus, config

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from elmore.corpus.shards import Corpus, Split
-from elmore.engine import FastEngine, Sentences
+from elmore.engine import FastEngine, PackedSentences
 from elmore.engine.batching import token_budget_batches
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import Calibration, Pretrained, measure_calibration
@@ -144,7 +144,9 @@ class Scorer:
         lengths = [len(sentence) + 2 for sentence in sentences]
         words, tokens = np.unique(ids, return_inverse=True)
         vectors = self.engine.token_vectors(torch.from_numpy(self.spell(words)).long())
-        reading = self.engine.read(vectors, Sentences(torch.from_numpy(tokens), lengths), None)
+        reading = self.engine.read(
+            vectors, PackedSentences(torch.from_numpy(tokens), lengths), None
+        )
         return ids, reading.layers
 
     @torch.inference_mode()

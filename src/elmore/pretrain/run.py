@@ -30,7 +30,7 @@ from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
 from elmore.model import BiLM, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.pretrain.config import Recipe
-from elmore.pretrain.distributed import Processes
+from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.loop import BEST, LAST, Report, Trainer
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score, calibration_of
@@ -58,7 +58,7 @@ _MAY_CHANGE = ("n_epochs", "patience", "evaluate_every", "max_held_out_tokens", 
 
 
 @dataclass(frozen=True)
-class Run:
+class PretrainResult:
     """What a training run came to."""
 
     model: Pretrained
@@ -87,14 +87,14 @@ def pretrain(
     n_processes: int = 1,
     progress: Progress = lambda stage, n_words: None,
     tell: Callable[[Report], None] = lambda report: None,
-) -> Run:
+) -> PretrainResult:
     """Train a biLM on the text in `paths`, or go on with the run in `folder`."""
     if recipe.static.static is not None and start is not None and not start.new_vocabulary:
         raise ConfigError(
             "with --from, --static gives vectors to words that are new to the model; "
             "add --new-vocabulary"
         )
-    processes = Processes()
+    processes = ProcessGroup()
     try:
         with locked_folder(folder) if processes.is_first else nullcontext():
             if processes.is_first:
@@ -296,7 +296,7 @@ def _as_json(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _finish(trainer: Trainer, recipe: Recipe) -> Run:
+def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
     """Put the best weights into the network, and say what they came to."""
     best = trainer.folder / BEST
     update, score = trainer.update, trainer.held_out
@@ -331,7 +331,7 @@ def _finish(trainer: Trainer, recipe: Recipe) -> Run:
         recipe.corpus.normalization,
         calibration_of(bilm, trainer.corpus),
     )
-    return Run(model, score, trainer.seconds)
+    return PretrainResult(model, score, trainer.seconds)
 
 
 def _write_model(model: Pretrained, folder: Path) -> None:

@@ -18,14 +18,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from elmore.engine.char_cnn_grad import TrainedSpelling
-from elmore.engine.lstm_grad import TrainedStack
+from elmore.engine.char_cnn_grad import CharCnnGrad
+from elmore.engine.lstm_grad import LstmStackGrad
 from elmore.engine.matmul import products
 from elmore.engine.negative_sampling import LogUniformSampler
 from elmore.engine.parameters import Gradients, Parameters
-from elmore.engine.softmax_loss import Candidates, Prediction
+from elmore.engine.softmax_loss import Candidates, SoftmaxLoss
 from elmore.engine.threads import TwoThreads
-from elmore.engine.word_table_grad import RowGradient, TrainedWordTable
+from elmore.engine.word_table_grad import RowGradient, WordTableGrad
 from elmore.model import BiLM, BiLMState
 from elmore.model.char_cnn import CharCnn
 from elmore.model.lstm import LstmState
@@ -93,13 +93,13 @@ class TrainingStep:
         encoder = bilm.token_encoder
         self.words = None
         if isinstance(encoder, CharWordTable):
-            self.words = TrainedWordTable(encoder, config.word_dropout)
+            self.words = WordTableGrad(encoder, config.word_dropout)
         char_cnn = encoder.char_cnn if isinstance(encoder, CharWordTable) else encoder
         assert isinstance(char_cnn, CharCnn)
-        self.spelling = TrainedSpelling(char_cnn, self.products, self.threads)
+        self.spelling = CharCnnGrad(char_cnn, self.products, self.threads)
         # One thread each: the two directions' gradients are of different weights.
         self.stacks = [
-            TrainedStack(
+            LstmStackGrad(
                 stack,
                 self.products,
                 (config.unroll_steps, n_streams),
@@ -119,7 +119,7 @@ class TrainingStep:
         self.gradients.values.zero_()
         targets = [[self._rows(window.targets).flatten() for window in pair] for pair in windows]
         candidates = self._candidates(torch.cat([t for pair in targets for t in pair]), number)
-        predictions = [Prediction(candidates, self.products) for _ in range(2)]
+        predictions = [SoftmaxLoss(candidates, self.products) for _ in range(2)]
         if self.words is not None:
             self.words.begin_update(
                 [self._inputs(pair) for pair in windows],
@@ -146,7 +146,7 @@ class TrainingStep:
         self,
         pair: tuple[Window, Window],
         targets: list[Tensor],
-        predictions: list[Prediction],
+        predictions: list[SoftmaxLoss],
         state: BiLMState,
         number: tuple[int, int],
     ) -> tuple[BiLMState, Tensor]:

@@ -24,7 +24,7 @@ CONFIG, VOCAB, VECTORS = "config.json", "vocab.txt", "vectors.npy"
 FORMAT = "elmore-static-1"
 
 
-class Neighbour(NamedTuple):
+class SimilarWord(NamedTuple):
     """A word and how like another it is."""
 
     word: str
@@ -158,7 +158,7 @@ class StaticVectors:
             return np.asarray(self.vectors.mean(axis=0), np.float32)
         return np.zeros(self.dim, np.float32)
 
-    def most_similar(self, word: str | Vectors, n: int = 10) -> list[Neighbour]:
+    def most_similar(self, word: str | Vectors, n: int = 10) -> list[SimilarWord]:
         """Return the words whose vectors have the highest cosine with that of a word, or with one.
 
         The word itself is left out.
@@ -175,7 +175,7 @@ class StaticVectors:
             cosines[row] = -np.inf
         n = min(n, len(self) - (row is not None))
         best = np.argsort(-cosines, kind="stable")[:n]
-        return [Neighbour(self.vocab.words[k], float(cosines[k])) for k in best]
+        return [SimilarWord(self.vocab.words[k], float(cosines[k])) for k in best]
 
     @cached_property
     def _lengths(self) -> Vectors:
