@@ -87,6 +87,7 @@ def test_stopped_and_resumed_equals_never_stopped(
         pretrain([text], run, recipe, tell=crash_after(2))  # before any checkpoint
     with pytest.raises(CrashError):
         pretrain([text], run, recipe, tell=crash_after(7))  # a measurement beyond the last one
+    assert (run / "curve.png").exists()  # drawn at each measurement, not only at the end
     with pytest.raises(KeyboardInterrupt, match="holds all 10 updates; the same command goes on"):
         pretrain([text], run, recipe, tell=interrupt_after(9))  # asked during 9, it makes one more
     with pytest.raises(CrashError):

@@ -26,7 +26,7 @@ from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.interrupts import stop_signal
-from elmore.pretrain.metrics import Metrics
+from elmore.pretrain.metrics import Metrics, draw_curve
 from elmore.pretrain.optimizers import Optimizer, learning_rate
 from elmore.pretrain.perplexity import Score, corpus_scorer, score_split
 from elmore.pretrain.step import WORD_TABLE, TrainingStep, Update
@@ -228,6 +228,7 @@ class Trainer:
                     "held_out_unknown_rate": score.unknown_rate,
                 }
             )
+            draw_curve(self.folder)
             if self.best is score:
                 facts = {"update": self.update, "held_out": asdict(score)}
                 write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))

@@ -73,8 +73,10 @@ def _tensorboard(folder: Path) -> Any:
 
 
 def draw_curve(folder: Path) -> None:
-    """Draw training and held-out perplexity over the tokens read, into curve.png."""
-    import matplotlib  # noqa: PLC0415  an extra
+    """Draw training and held-out perplexity over the tokens read, if matplotlib is there."""
+    if find_spec("matplotlib") is None:  # an extra
+        return
+    import matplotlib  # noqa: PLC0415
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt  # noqa: PLC0415

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +110,7 @@ def pretrain(
             run = _finish(trainer, recipe)
             if processes.is_first:
                 _write_model(run.model, folder / MODEL)
-                if find_spec("matplotlib"):  # an extra
-                    draw_curve(folder)
+                draw_curve(folder)
             processes.wait()
             return run
     finally:
