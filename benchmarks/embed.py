@@ -31,9 +31,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from elmore import BiLM, Elmo
-from elmore.engine import Precision, has_bfloat16
+from elmore.engine import has_bfloat16
 from elmore.formats import Pretrained
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model.config import Precision
 from elmore.text import EnglishTokenizer
 
 ROOT = Path(__file__).resolve().parents[1]

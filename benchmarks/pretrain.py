@@ -38,8 +38,9 @@ from elmore import BiLM  # noqa: E402
 from elmore.corpus.config import CorpusConfig  # noqa: E402
 from elmore.corpus.prepare import prepare  # noqa: E402
 from elmore.corpus.shards import Corpus  # noqa: E402
-from elmore.engine import Precision, has_bfloat16  # noqa: E402
+from elmore.engine import has_bfloat16  # noqa: E402
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig  # noqa: E402
+from elmore.model.config import Precision  # noqa: E402
 from elmore.pretrain.config import TrainingConfig  # noqa: E402
 from elmore.pretrain.distributed import ProcessGroup  # noqa: E402
 from elmore.pretrain.loop import Trainer  # noqa: E402

@@ -38,6 +38,11 @@ def read_format(path: Path, expected: str) -> dict[str, Any]:
     return content
 
 
+def as_tuples(value: Any) -> Any:
+    """Return JSON lists as the tuples that a configuration holds."""
+    return tuple(as_tuples(item) for item in value) if isinstance(value, list) else value
+
+
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a JSON object for people and machines."""
     with new_file(path) as beside:

@@ -167,3 +167,14 @@ def test_standard_output_on_a_full_disk(start: Start, tiny_model: Path) -> None:
         _, err = process.communicate(timeout=60)
     assert process.returncode == 2
     check_one_line(err.decode())
+
+
+@pytest.mark.parametrize("command", ["", "pretrain", "doctor", "embed"])
+def test_help_imports_no_torch(command: str) -> None:
+    code = (
+        "import sys; from elmore.cli.main import run; "
+        f"run({[*command.split(), '--help']}); sys.exit('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "--" in done.stdout

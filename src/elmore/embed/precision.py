@@ -3,7 +3,8 @@
 from typing import Literal
 
 from elmore.embed.results import check_word
-from elmore.engine import Precision, has_bfloat16
+from elmore.engine import has_bfloat16
+from elmore.model.config import Precision
 
 PrecisionName = Literal["float32", "bfloat16", "auto"]
 

@@ -2,6 +2,6 @@
 
 from elmore.engine.engine import Engine, PackedSentences, TextbookEngine
 from elmore.engine.fast import FastEngine
-from elmore.engine.matmul import Precision, has_bfloat16
+from elmore.engine.matmul import has_bfloat16
 
-__all__ = ["Engine", "FastEngine", "PackedSentences", "Precision", "TextbookEngine", "has_bfloat16"]
+__all__ = ["Engine", "FastEngine", "PackedSentences", "TextbookEngine", "has_bfloat16"]

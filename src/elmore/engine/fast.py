@@ -22,12 +22,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmore.engine.engine import EngineOutput, PackedSentences
-from elmore.engine.matmul import Matmul, Precision, products
+from elmore.engine.matmul import Matmul, products
 from elmore.engine.table_cnn import PRODUCT_WORDS, TableCnn
 from elmore.engine.threads import TwoThreads
 from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.char_cnn import CharCnn
-from elmore.model.config import LstmConfig
+from elmore.model.config import LstmConfig, Precision
 from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
 from elmore.model.word_table import CharWordTable
 

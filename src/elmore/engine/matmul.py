@@ -9,12 +9,12 @@ In a product a @ b, b is an operand already, because it is mostly a weight that 
 Shapes: a (N, in), b (in, out), result (N, out).
 """
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-Precision = Literal["float32", "bfloat16"]
+from elmore.model.config import Precision
 
 
 class Matmul(Protocol):

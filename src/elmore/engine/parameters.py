@@ -6,14 +6,12 @@ apart (their gradients have few rows), and so is what is frozen.
 """
 
 from collections.abc import Collection
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from elmore.model import BiLM
-
-Part = Literal["token_encoder", "word_table", "lstm", "softmax"]
+from elmore.model.config import Part
 
 _ALIGNMENT = 16  # numbers: 64 bytes, as torch aligns a tensor of its own
 

@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import new_folder, read_json, shared_mode, write_json
+from elmore.folders import as_tuples, new_folder, read_json, shared_mode, write_json
 from elmore.formats.calibration import read_calibration, write_calibration
 from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
 from elmore.model import (
@@ -152,8 +152,3 @@ def _same_keys(content: Mapping[str, Any], keys: Any, path: Path, name: str) -> 
     ):
         if names:
             raise FormatError(f"{path}: {name} {problem} {', '.join(sorted(names))}")
-
-
-def as_tuples(value: Any) -> Any:
-    """Return JSON lists as the tuples that a configuration holds."""
-    return tuple(as_tuples(item) for item in value) if isinstance(value, list) else value

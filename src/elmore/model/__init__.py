@@ -1,17 +1,24 @@
-"""Ids to token vectors to layers to mix: the network. Tensors only, no strings and no files."""
+"""Ids to token vectors to layers to mix: the network. Tensors only, no strings and no files.
 
-from elmore.model.bilm import BiLM, BiLMOutput, BiLMState
-from elmore.model.config import (
-    BiLMConfig,
-    CharCnnConfig,
-    CharWordConfig,
-    LstmConfig,
-    WordTableConfig,
-)
-from elmore.model.context import context_states, expected_states, with_context_layer
-from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
-from elmore.model.lstm import LstmState
-from elmore.model.mix import Norm, ScalarMix
+The names are imported when they are first used, so that its configuration needs no torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elmore.model.bilm import BiLM, BiLMOutput, BiLMState
+    from elmore.model.config import (
+        BiLMConfig,
+        CharCnnConfig,
+        CharWordConfig,
+        LstmConfig,
+        WordTableConfig,
+    )
+    from elmore.model.context import context_states, expected_states, with_context_layer
+    from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
+    from elmore.model.lstm import LstmState
+    from elmore.model.mix import Norm, ScalarMix
 
 __all__ = [
     "BiLM",
@@ -31,3 +38,19 @@ __all__ = [
     "expected_states",
     "with_context_layer",
 ]
+
+_HOMES = {
+    "bilm": ("BiLM", "BiLMOutput", "BiLMState"),
+    "config": ("BiLMConfig", "CharCnnConfig", "CharWordConfig", "LstmConfig", "WordTableConfig"),
+    "context": ("context_states", "expected_states", "with_context_layer"),
+    "elmo_layer": ("ElmoLayer", "ElmoLayerOutput"),
+    "lstm": ("LstmState",),
+    "mix": ("Norm", "ScalarMix"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"elmore.model.{module}"), name)
+    raise AttributeError(f"module 'elmore.model' has no attribute {name!r}")

@@ -8,6 +8,8 @@ from elmore.errors import ConfigError
 
 Activation = Literal["relu", "tanh"]
 Spelling = Literal["bytes", "jamo", "bilm-tf"]
+Precision = Literal["float32", "bfloat16"]
+Part = Literal["token_encoder", "word_table", "lstm", "softmax"]
 
 _MOST_LAYERS, _LARGEST = 100, 2**24  # beyond these a file is damaged
 

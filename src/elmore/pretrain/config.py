@@ -10,10 +10,15 @@ from typing import Literal, get_args
 
 from elmore.checks import at_least, numbers, one_of, strings
 from elmore.corpus.config import CorpusConfig
-from elmore.engine import Precision
-from elmore.engine.parameters import Part
 from elmore.errors import ConfigError
-from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
+from elmore.model.config import (
+    BiLMConfig,
+    CharCnnConfig,
+    CharWordConfig,
+    LstmConfig,
+    Part,
+    Precision,
+)
 
 OptimizerName = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]

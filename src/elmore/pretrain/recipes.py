@@ -13,7 +13,7 @@ from typing import Any
 
 from elmore.corpus.config import CorpusConfig
 from elmore.errors import ConfigError, FormatError
-from elmore.formats.native import as_tuples
+from elmore.folders import as_tuples
 from elmore.model import CharCnnConfig, LstmConfig
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 
