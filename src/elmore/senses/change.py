@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError
+from elmore.senses.describe import Sense
 from elmore.senses.index import Layer, OccurrenceIndex
-from elmore.senses.induce import Sense, find_senses, other_occurrences, sampled_rows
+from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
 from elmore.senses.search import of_length_one
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import DataError, MissingExtraError
+from elmore.senses.describe import Sense
 from elmore.senses.index import Layer, layer_name
-from elmore.senses.induce import Sense
 from elmore.senses.occurrences import Occurrences
 from elmore.senses.search import Floats, of_length_one
 
@@ -79,9 +79,7 @@ def draw_map(
     n_occurrences = sum(len(sense.rows) for sense in senses)
     if n_occurrences < 3:
         raise DataError(f"{word!r} occurs {n_occurrences} times; a map needs at least 3")
-    labels = [
-        f"{sense.name} ({sense.share:.0%}): {', '.join(sense.telling[:5])}" for sense in senses
-    ]
+    labels = [_legend(sense) for sense in senses]
     with plt.rc_context({"font.family": _fonts(word + "".join(labels))}):
         figure, axes = plt.subplots(
             1, len(by_layer), figsize=(4.2 * len(by_layer), 4.4 + 0.22 * len(senses)),
@@ -105,6 +103,13 @@ def draw_map(
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)
         plt.close(figure)
+
+
+def _legend(sense: Sense) -> str:
+    """Return what a sense is called: its substitutes, and its keywords in brackets."""
+    substitutes, keywords = (", ".join(some[:5]) for some in (sense.substitutes, sense.keywords))
+    words = f"{substitutes} [{keywords}]" if substitutes else keywords
+    return f"{sense.name} ({sense.share:.0%}): {words}"
 
 
 def _flat(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Floats:
