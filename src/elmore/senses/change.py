@@ -128,8 +128,8 @@ def _entropy(p: npt.NDArray[np.float64]) -> float:
 
 
 def _check_same_model(old: OccurrenceIndex, new: OccurrenceIndex) -> None:
-    for what in ("hash", "tokenizer", "normalization"):
-        if old.model[what] != new.model[what]:
+    for what in ("hash", "calibration", "tokenizer", "normalization"):
+        if old.model.get(what) != new.model.get(what):
             name = "model" if what == "hash" else what
             raise ConfigError(
                 f"{old.folder} and {new.folder} were built with another {name} each; "

@@ -18,6 +18,7 @@ from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.senses.describe import Sense, describe
 from elmore.senses.index import Ints, Occurrence, OccurrenceIndex
+from elmore.senses.representations import standardized
 from elmore.senses.search import Floats, of_length_one
 from elmore.senses.topics import topic_vectors
 
@@ -68,9 +69,7 @@ def context_states(elmo: Elmo, occurrences: Sequence[Occurrence]) -> Floats:
 def views_of(elmo: Elmo, occurrences: Sequence[Occurrence], states: Floats) -> Views:
     """Return the two views of occurrences, `states` being their `context_states`."""
     before, after = np.split(states, 2, axis=1)
-    expected = before + after
-    if elmo.model.calibration is not None:
-        expected = elmo.model.calibration.standardize(expected, "expected")
+    expected = standardized(elmo, before + after, "expected")
     return Views(of_length_one(expected), topic_vectors(elmo, occurrences))
 
 
