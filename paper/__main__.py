@@ -61,9 +61,7 @@ MEASUREMENTS = (
     Measurement(
         "all-words", "all_words", ("--data", "@tasks/wsd-eval", "--semcor", "@tasks/semcor")
     ),
-    Measurement(
-        "induction", "sense_induction", ("--data", "@tasks/coarsewsd20", "--static", GLOVE)
-    ),
+    Measurement("induction", "sense_induction", ("--data", "@tasks/coarsewsd20")),
     Measurement("fill-en", "fill", ("--data", "@corpora/enwiki.txt.xz")),
     Measurement("fill-ko", "fill", ("--model", "ko", "--data", "@corpora/kowiki.txt.xz")),
     Measurement("layers", "layer_weights", (*CHUNKS, "--out", "%chunks")),

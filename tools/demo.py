@@ -15,6 +15,7 @@ from rich.text import Text
 
 from elmore import Elmo
 from elmore.errors import ElmoreError
+from elmore.senses.index import Layer
 from elmore.senses.occurrences import Occurrences, occurrences_of
 from elmore.senses.pictures import draw_heat_maps
 
@@ -69,7 +70,9 @@ def main() -> int:
     console = Console(highlight=False)
     try:
         for model, word, question, sentences in STORIES:
-            occurrences = occurrences_of(Elmo.from_pretrained(model), word, sentences)
+            elmo = Elmo.from_pretrained(model)
+            layers: list[Layer] = [0, elmo.n_layers - 1, "expected"]
+            occurrences = occurrences_of(elmo, word, sentences, layers=layers)
             picture = out / f"{model}-{word}.png"
             draw_heat_maps(occurrences, picture)
             _tell(console, occurrences, question, picture)
@@ -80,11 +83,11 @@ def main() -> int:
 
 
 def _tell(console: Console, occurrences: Occurrences, question: str, picture: Path) -> None:
-    top = len(occurrences.vectors) - 1
-    cosines = occurrences.cosines(top)
+    cosines = occurrences.cosines("expected")
+    kind = "standardized by the model's calibration" if occurrences.standardized else "raw"
     console.rule(f"[bold]{occurrences.word}[/]: {question}")
-    console.print("\nFor each sentence, the other one whose vector of the word is nearest:\n")
-    for number, other in enumerate(occurrences.nearest(top)):
+    console.print("\nFor each sentence, the other one that expects the most similar word there:\n")
+    for number, other in enumerate(occurrences.nearest("expected")):
         start, end = occurrences.spans[number]
         text = Text(f"  {number + 1}  {occurrences.sentences[number]}")
         text.stylize("bold yellow", start + 5, end + 5)
@@ -92,11 +95,11 @@ def _tell(console: Console, occurrences: Occurrences, question: str, picture: Pa
         console.print(
             f"     nearest: {other + 1}, cosine {cosines[number, other]:.2f}", style="dim"
         )
-    console.print(f"\nAll cosines, on layer {top}: the word in its sentence.\n")
+    console.print(f"\nAll cosines of the expected states ({kind} vectors):\n")
     console.print(_table(cosines))
     console.print("\nThe same with one vector for each spelling, as in word2vec and GloVe:\n")
     console.print(_table(occurrences.cosines(0)))
-    console.print(f"\nEvery layer as a picture: {picture}\n")
+    console.print(f"\nThese and the top layer as a picture: {picture}\n")
 
 
 def _table(cosines: npt.NDArray[np.float64]) -> Table:

@@ -1,6 +1,7 @@
 """An index from the command line: built, searched, its senses told apart and compared."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,7 @@ def test_neighbours(elmore: Run, refused: Refused, index: Path, tmp_path: Path) 
     assert all(len(layer["neighbours"]) == 3 for layer in found["layers"])
     assert found["layers"][0]["neighbours"][0]["word"] == "bank"
     assert {near["word"] for near in found["static"]} == {"boat", "loan"}
+    assert found["standardized"] is False
     assert "<mark>bank</mark>" in page.read_text()
     assert "bank &amp; water" in page.read_text()
     assert "is no token of" in refused("neighbours", "a", "--word", "bank", "--in", index)
@@ -62,6 +64,8 @@ def test_senses(elmore: Run, refused: Refused, index: Path, tmp_path: Path) -> N
     ).records
     assert found["occurrences"] == 38  # two sentences are copies
     assert sum(sense["share"] for sense in found["senses"]) == pytest.approx(1)
+    assert all(set(sense) == {"name", "share", "substitutes", "keywords", "examples"}
+               for sense in found["senses"])  # fmt: skip
     assert all(len(sense["examples"]) == 2 for sense in found["senses"])
     assert (tmp_path / "map.png").exists()
     labelled = tmp_path / "labelled.tsv"
@@ -74,12 +78,37 @@ def test_senses(elmore: Run, refused: Refused, index: Path, tmp_path: Path) -> N
     assert "'ship' does not occur in" in refused("senses", "ship", "--in", index)
 
 
+def test_substitutes_of_senses(
+    elmore: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a bundled model, which has a softmax; in JSON and on a terminal."""
+    corpus = tmp_path / "corpus.txt"
+    near = {"river": ("left", "water"), "money": ("investment", "loans")}
+    corpus.write_text("".join(
+        f"he stood on the {one} bank of the {kind} {k} near the {two} .\n" if kind == "river"
+        else f"the {one} bank lent {kind} {k} and gave {two} .\n"
+        for kind, (one, two) in near.items() for k in range(15)
+    ))  # fmt: skip
+    out = tmp_path / "index"
+    done = elmore("index", corpus, "--out", out, "--words", "bank", "--tokenizer", "whitespace")
+    assert done.records[0]["layers"] == ["expected"]
+    (found,) = elmore("senses", "bank", "--in", out).records
+    shore = next(one for one in found["senses"] if "river" in one["keywords"])
+    assert "side" in shore["substitutes"]
+    assert not {"the", "of", "a"} & {*shore["keywords"], *shore["substitutes"]}
+    assert not {"bank", "banks"} & {*shore["keywords"], *shore["substitutes"]}
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = elmore("senses", "bank", "--in", out).out
+    assert "substitutes: " in shown
+    assert "keywords: " in shown
+
+
 def test_change(
     elmore: Run, refused: Refused, tiny_model: Path, index: Path, tmp_path: Path
 ) -> None:
     corpus = write_corpus(tmp_path / "new.txt", 25, 2)
     other = tmp_path / "other"
-    flags = ["-m", tiny_model, "--tokenizer", "whitespace"]
+    flags = ["-m", tiny_model, "--tokenizer", "whitespace", "--layers", "top"]
     assert elmore("index", corpus, "--out", other, *flags, "--words", "bank").code == 0
     (found,) = elmore("change", "--old", index, "--new", other).records
     assert (found["word"], found["n_old"], found["n_new"]) == ("bank", 40, 50)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from elmore import Elmo
+from elmore.embed import calibrate
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.senses import build as building
 from elmore.senses.build import build_index
@@ -180,3 +181,21 @@ def test_what_cannot_be(tiny_elmo: Elmo, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no layer 7; the model has 0 to 2"):
         build(tiny_elmo, tmp_path / "index", IndexConfig(layers=(7,)))
     assert not (tmp_path / "index").exists()
+
+
+def test_standardized_where_the_model_is_calibrated(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    """An index stands with the calibration that it was built with; without one it is raw."""
+    calibration = calibrate(tiny_elmo, [line.split() for line in LINES])
+    elmo = Elmo(replace(tiny_elmo.model, calibration=calibration), tokenizer="whitespace")
+    config = IndexConfig(("expected",))
+    raw, found = build(tiny_elmo, tmp_path / "raw", config), build(elmo, tmp_path / "new", config)
+    assert (raw.is_standardized, found.is_standardized) == (False, True)
+    wanted = calibration.standardize(raw.vectors("expected"), "expected")
+    np.testing.assert_allclose(found.vectors("expected"), wanted, atol=0.02)
+    for index in (raw, found):  # the query as the index has it: its own sentence is left out
+        (layer,) = neighbours(elmo, index, "the bank 2 of the river", "bank", n=1)
+        assert layer.neighbours[0].cosine == pytest.approx(1, abs=0.05)
+    with pytest.raises(FormatError, match="another calibration of the model"):
+        neighbours(tiny_elmo, found, "the bank", "bank")
+    with pytest.raises(ConfigError, match="was begun with another calibration"):
+        build(tiny_elmo, tmp_path / "new", config)

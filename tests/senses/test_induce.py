@@ -5,16 +5,29 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from elmore import Elmo
 from elmore.errors import ConfigError, DataError
+from elmore.formats import Pretrained
+from elmore.model import BiLM, BiLMConfig, CharWordConfig, LstmConfig
 from elmore.senses.build import build_index
 from elmore.senses.change import divergence, sense_changes, word_change, word_changes
 from elmore.senses.index import IndexConfig, Occurrence, OccurrenceIndex
-from elmore.senses.induce import find_groups, find_senses, other_occurrences, sampled_rows
+from elmore.senses.induce import (
+    Views,
+    context_states,
+    find_groups,
+    find_senses,
+    other_occurrences,
+    sampled_rows,
+    views_of,
+)
 from elmore.senses.pictures import draw_map
 from elmore.senses.probe import probe_layers, tag_vectors
+from elmore.senses.topics import topic_vectors
 from elmore.senses.wsd import label_senses
+from elmore.text import Vocab
 
 RIVER = ["water", "boat", "fish", "deep", "flood"]
 MONEY = ["loan", "account", "cash", "credit", "rates"]
@@ -41,35 +54,99 @@ def occurrences(lines: list[str]) -> list[Occurrence]:
     return [Occurrence("bank", tokens, tokens.index("bank")) for tokens in split]
 
 
+def views(labels: np.ndarray, rng: np.random.Generator, *, apart: float) -> Views:
+    """Groups of points around means of their own, in either view."""
+    n_groups = int(labels.max()) + 1
+    made = []
+    for _ in range(2):
+        middles = apart * rng.normal(size=(n_groups, 30))
+        made.append((middles[labels] + rng.normal(size=(len(labels), 30))).astype(np.float32))
+    return Views(*made)
+
+
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
 def test_as_many_groups_as_there_are(n_groups: int) -> None:
     rng = np.random.default_rng(1)
     sizes = [60 + 20 * k for k in range(n_groups)]
-    middles = 6 * rng.normal(size=(n_groups, 30))
     right = np.repeat(np.arange(n_groups), sizes)
-    vectors = middles[right] + rng.normal(size=(sum(sizes), 30))
-    found = find_groups(vectors)
+    made = views(right, rng, apart=6)
+    found = find_groups(made)
     assert np.bincount(found.labels).tolist() == sizes[::-1]  # the largest first
     np.testing.assert_array_equal(found.labels, n_groups - 1 - right)
-    assert (found.silhouette > 0.3) == (n_groups > 1)
-    assert find_groups(vectors, max_groups=1).labels.max() == 0
-    assert find_groups(vectors[:9]).labels.max() == 0  # too few to tell
+    assert found.agreement == (1 if n_groups > 1 else 0)
+    assert find_groups(made, max_groups=1).labels.max() == 0
+    few = Views(made.expected[:9], made.topics[:9])
+    assert find_groups(few).labels.max() == 0  # too few to tell
     with pytest.raises(ConfigError, match="max_groups is 0"):
-        find_groups(vectors, max_groups=0)
+        find_groups(made, max_groups=0)
 
 
-def test_one_cloud_is_rarely_parted() -> None:
+def test_views_that_do_not_agree_show_one_sense() -> None:
+    """Groups in one view alone, and no groups at all."""
     rng = np.random.default_rng(1)
-    clouds = (rng.normal(size=(80, 30)) * rng.uniform(0.2, 3, size=30) for _ in range(12))
-    assert sum(find_groups(cloud, max_groups=4).labels.max() > 0 for cloud in clouds) <= 2
+    for apart in (6, 0):
+        made = views(np.arange(120) % 2, rng, apart=apart)
+        shuffled = Views(made.expected, rng.permutation(made.topics))
+        assert find_groups(shuffled, max_groups=4).labels.max() == 0
 
 
-def test_senses_and_what_tells_them(english: Elmo) -> None:
+def test_copies_of_one_occurrence() -> None:
+    same = np.ones((20, 5), np.float32)
+    assert find_groups(Views(same, same)).labels.tolist() == [0] * 20
+
+
+def test_the_views_of_an_occurrence(english: Elmo) -> None:
+    """The word itself is in neither; the topic is that of the rarer words around."""
+    lines = ["the bank of the river", "the shore of the river", "of the the bank river", "bank"]
+    made = [
+        Occurrence(word, tuple(line.split()), line.split().index(word))
+        for word, line in zip(["bank", "shore", "bank", "bank"], lines, strict=True)
+    ]
+    found = views_of(english, made, context_states(english, made))
+    np.testing.assert_allclose(found.expected[0], found.expected[1], atol=5e-6)
+    np.testing.assert_allclose(found.topics[0], found.topics[1], atol=5e-6)
+    np.testing.assert_allclose(found.topics[0], found.topics[2], atol=5e-6)  # in any order
+    assert abs(found.expected[0] - found.expected[2]).max() > 0.01
+    np.testing.assert_allclose(np.linalg.norm(found.topics, axis=1), [1, 1, 1, 0], atol=1e-5)
+    rivers = topic_vectors(english, [Occurrence("x", ("x", "river"), 0)])
+    assert float(rivers[0] @ found.topics[0]) > 0.9
+
+
+def test_the_topic_by_a_word_table(english: Elmo) -> None:
+    """The rows of the table without their mean, less for a frequent word."""
+    assert english.model.vocab is not None
+    vocab = Vocab(["<S>", "</S>", "<UNK>", "the", "river", *(f"w{k}" for k in range(2000))])
+    char_cnn = english.config.char_cnn
+    assert char_cnn is not None
+    config = BiLMConfig(
+        token_encoder=CharWordConfig(char_cnn, len(vocab)),
+        lstm=LstmConfig(n_layers=1, cell_dim=8, projection_dim=4),
+    )
+    bilm = BiLM(config)
+    table = torch.randn(len(vocab), 4, generator=torch.Generator().manual_seed(1))
+    bilm.token_encoder.words.weight.data = table
+    elmo = Elmo(Pretrained(bilm, "whitespace", vocab))
+    (found,) = topic_vectors(elmo, [Occurrence("x", ("x", "River", "the", "nowhere"), 0)])
+    the, river = (table - table.mean(dim=0))[[3, 4]].numpy()
+    weights = 1e-4 / (1e-4 + vocab.zipf()[[3, 4]])
+    wanted = weights[0] * the + weights[1] * river
+    np.testing.assert_allclose(found, wanted / np.linalg.norm(wanted), atol=1e-5)
+
+
+def test_a_model_without_a_softmax(tiny_elmo: Elmo) -> None:
+    """Senses are found by spelling alone, and there are no substitutes."""
+    found = find_senses(tiny_elmo, occurrences(sentences(RIVER, 30, 1) + sentences(MONEY, 30, 2)))
+    assert sum(len(sense.rows) for sense in found) == 60
+    assert [sense.substitutes for sense in found] == [[]] * len(found)
+    assert all(sense.keywords for sense in found)
+
+
+def test_senses_and_their_keywords(english: Elmo) -> None:
     found = find_senses(english, occurrences(sentences(RIVER, 40, 1) + sentences(MONEY, 60, 2)))
     assert [sense.name for sense in found] == ["1", "2"]
     assert [sense.share for sense in found] == pytest.approx([0.6, 0.4], abs=0.03)
-    assert set(found[0].telling[:5]) == set(MONEY)
-    assert set(found[1].telling[:5]) == set(RIVER)
+    assert set(found[0].keywords[:5]) == set(MONEY)
+    assert set(found[1].keywords[:5]) == set(RIVER)
     assert (found[1].rows[:20] < 40).all()  # the most typical first
     with pytest.raises(DataError, match="'bank' occurs once; senses need several"):
         find_senses(english, occurrences(["a bank"]))
@@ -84,21 +161,21 @@ def test_a_single_sense_is_told_from_other_words(
     assert all(one.word != "boat" for one in others)
     banks = occurrences([f"the bank of the {word} is the water" for word in RIVER[:4]])
     (alone,) = find_senses(english, banks)
-    assert alone.telling[:4] == ["is", "of", "the", "water"]
+    assert alone.keywords[:4] == ["water", "boat", "deep", "fish"]  # "is", "of", "the" are none
     elsewhere = [Occurrence("at", ("at", "the", "side", "of", "it", "is"), 0)] * 100
     (told,) = find_senses(english, banks, others=elsewhere)
-    assert told.telling[:4] == ["water", "boat", "deep", "fish"]
+    assert told.keywords[:4] == ["water", "boat", "deep", "fish"]
 
 
 def test_what_stands_near_any_word_tells_nothing(english: Elmo) -> None:
     lines = sentences([*RIVER, "fruit"], 40, 1) + sentences(MONEY, 60, 2)
     either = occurrences(lines)
     _, shore = find_senses(english, either)
-    assert "fruit" in shore.telling
+    assert "fruit" in shore.keywords
     others = [Occurrence("tree", ("tree", *["fruit"] * 5, word), 0) for word in RIVER + MONEY] * 9
     _, shore = find_senses(english, either, others=others)
-    assert "fruit" not in shore.telling
-    assert set(shore.telling[:5]) == set(RIVER)
+    assert "fruit" not in shore.keywords
+    assert set(shore.keywords[:5]) == set(RIVER)
 
 
 def test_senses_by_labelled_examples(english: Elmo) -> None:

@@ -1,12 +1,14 @@
 """Occurrences of a word: where they are, how alike, and drawn so that Hangul can be read."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from elmore import Elmo
+from elmore.embed import calibrate
 from elmore.errors import DataError
 from elmore.senses.occurrences import occurrences_of
 from elmore.senses.pictures import draw_heat_maps
@@ -29,6 +31,19 @@ def test_the_states_around_an_occurrence(tiny_elmo: Elmo) -> None:
     (first,) = tiny_elmo.encode_tokens(["a bank ."], layers="expected")
     np.testing.assert_allclose(found.vectors["expected"][0], first.vectors[1], atol=5e-6)
     assert found.cosines("expected").shape == (2, 2)
+
+
+def test_standardized_where_the_model_is_calibrated(tiny_elmo: Elmo) -> None:
+    calibration = calibrate(tiny_elmo, [one.split() for one in SENTENCES])
+    elmo = Elmo(replace(tiny_elmo.model, calibration=calibration), tokenizer="whitespace")
+    raw, found = (occurrences_of(one, "bank", SENTENCES, layers=[2]) for one in (tiny_elmo, elmo))
+    assert (raw.standardized, found.standardized) == (False, True)
+    np.testing.assert_allclose(
+        found.vectors[2], calibration.standardize(raw.vectors[2], 2), atol=1e-5
+    )
+    kept = occurrences_of(elmo, "bank", SENTENCES, layers=[2], standardize=False)
+    assert not kept.standardized
+    np.testing.assert_allclose(kept.vectors[2], raw.vectors[2], atol=5e-6)
 
 
 def test_cosines_and_the_nearest_other(tiny_elmo: Elmo) -> None:

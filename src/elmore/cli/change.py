@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.indexes import model_of
+from elmore.cli.indexes import model_of, print_words
 from elmore.errors import DataError
 
 
@@ -85,7 +85,8 @@ def change(
             listed = [
                 {
                     "name": sense.sense.name, "old": sense.old, "new": sense.new,
-                    "telling": sense.sense.telling, "examples": sense.examples,
+                    "substitutes": sense.sense.substitutes, "keywords": sense.sense.keywords,
+                    "examples": sense.examples,
                 }
                 for sense in senses
             ]  # fmt: skip
@@ -100,11 +101,8 @@ def change(
         )  # fmt: skip
         for sense in senses:
             arrow = "↑" if sense.new > sense.old else "↓" if sense.new < sense.old else " "
-            console.print(
-                Text(
-                    f"  {sense.sense.name}  {sense.old:4.0%} → {sense.new:4.0%} {arrow}  "
-                    f"{', '.join(sense.sense.telling)}"
-                )
-            )
+            shares = f"{sense.old:4.0%} → {sense.new:4.0%} {arrow}"
+            console.print(Text(f"  {sense.sense.name}  {shares}"))
+            print_words(console, sense.sense, indent=7)
             for tokens in sense.examples:
                 console.print(Text(f"       {' '.join(tokens)}", "dim"))

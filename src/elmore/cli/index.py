@@ -19,7 +19,7 @@ def index(
     *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     out: Annotated[Path, Parameter(alias="-o")],
     model: Annotated[str, Parameter(alias="-m")] = "en",
-    layers: str = "top",
+    layers: str = "expected",
     words: str | None = None,
     max_per_word: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
     split_sentences: str | None = None,
@@ -40,8 +40,9 @@ def index(
     model
         A bundled name, a model folder or hf://owner/name.
     layers
-        Which layers are kept, with commas: top, all, numbers, or what predicts a word without
-        reading it: context, expected. Each costs 2 bytes a dimension, and expected is half as wide.
+        Which layers are kept, with commas: top, all, numbers, or the states that predict a word
+        without reading it: context, expected. Each costs 2 bytes a dimension, and expected has half
+        as many.
     words
         Only these words, with commas, or @FILE with one a line.
     max_per_word

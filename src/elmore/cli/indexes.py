@@ -2,8 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+from rich.text import Text
+
 if TYPE_CHECKING:
     from elmore.embed import Elmo
+    from elmore.senses.describe import Sense
     from elmore.senses.index import Occurrence, OccurrenceIndex
 
 
@@ -25,3 +29,10 @@ def parts_of(occurrence: "Occurrence") -> tuple[str, str, str]:
     tokens, place = occurrence.tokens, occurrence.place
     before, after = " ".join(tokens[:place]), " ".join(tokens[place + 1 :])
     return before + " " * bool(before), tokens[place], " " * bool(after) + after
+
+
+def print_words(console: Console, sense: "Sense", *, indent: int) -> None:
+    """Print the substitutes and the keywords of a sense."""
+    for name, words in (("substitutes", sense.substitutes), ("keywords", sense.keywords)):
+        if words:
+            console.print(Text(f"{'':{indent}}{name}: {', '.join(words)}"))

@@ -68,12 +68,15 @@ def neighbours(
         html.parent.mkdir(parents=True, exist_ok=True)
         html.write_text(_page(text, word, found, near), encoding="utf-8")
     if not sys.stdout.isatty():
-        sys.stdout.write(json.dumps(_facts(text, word, found, near), ensure_ascii=False) + "\n")
+        facts = _facts(text, word, found, near) | {"standardized": index.is_standardized}
+        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
         return
     console = Console(highlight=False)
     if near is not None:
         console.print("static vectors, whatever the sentence:", style="bold")
         console.print(Text("  " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in near)))
+    kind = "standardized by the model's calibration" if index.is_standardized else "raw"
+    console.print(f"cosines of vectors, {kind}", style="dim")
     for layer in found:
         console.print(_title(layer), style="bold")
         for one in layer.neighbours:

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.indexes import model_of, parts_of
+from elmore.cli.indexes import model_of, parts_of, print_words
 from elmore.errors import DataError
 
 if TYPE_CHECKING:
     from elmore.embed import Elmo
+    from elmore.senses.describe import Sense
     from elmore.senses.index import Occurrence
-    from elmore.senses.induce import Sense
 
 
 def senses(
@@ -33,10 +33,11 @@ def senses(
     projection: Literal["pca", "tsne"] = "pca",
     seed: Annotated[int, Parameter(converter=arguments.whole_number)] = 1,
 ) -> None:
-    """Tell the senses of a word apart by its occurrences: how frequent each is, and what tells it.
+    """Tell the senses of a word apart by its occurrences, with substitutes and keywords of each.
 
     A list on a terminal, JSON in a pipe. Without labelled examples the senses are groups of like
-    use, as many as the occurrences show.
+    use, as many as what the sentences expect in the word's place and the topic of the words around
+    agree on. Substitutes could stand in the word's place, keywords stand around it.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def senses(
         Where the index's model is now; else it is looked for where it was.
     labelled
         A file of examples, a sense, a tab and a sentence on each line: every occurrence gets the
-        sense whose examples are nearest on average.
+        sense whose mean vector is nearest, by what the sentences expect in the word's place.
     max_senses
         The most senses to look for.
     max_occurrences
@@ -60,7 +61,7 @@ def senses(
     projection
         How they are laid out: pca or tsne.
     seed
-        Of what is random.
+        Random seed.
     """
     from elmore.senses.index import OccurrenceIndex
     from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
@@ -91,7 +92,8 @@ def senses(
         return
     console = Console(highlight=False)
     for sense in found:
-        console.print(Text(f"{sense.name}: {sense.share:.0%}, {', '.join(sense.telling)}", "bold"))
+        console.print(Text(f"{sense.name}: {sense.share:.0%}", "bold"))
+        print_words(console, sense, indent=3)
         for row in sense.rows[:n_examples]:
             before, marked, after = parts_of(occurrences[row])
             console.print(Text(f"   {before}").append(marked, "bold yellow").append(after))
@@ -101,7 +103,8 @@ def _facts(sense: "Sense", occurrences: "list[Occurrence]", n: int) -> dict[str,
     return {
         "name": sense.name,
         "share": sense.share,
-        "telling": sense.telling,
+        "substitutes": sense.substitutes,
+        "keywords": sense.keywords,
         "examples": [
             {"tokens": occurrences[k].tokens, "place": occurrences[k].place} for k in sense.rows[:n]
         ],

@@ -66,9 +66,8 @@ class Filler:
                 "put the published softmax HDF5 and vocabulary into its folder"
             )
         self.elmo, self.softmax, self.vocab = elmo, softmax, vocab
-        ranks = torch.arange(1, len(vocab) + 1, device=softmax.bias.device)
-        self.log_prior = -ranks.log()
-        """(V,) log p(w), up to a constant: Zipf's law."""
+        self.log_prior = torch.from_numpy(vocab.zipf()).log().to(softmax.bias.device)
+        """(V,) log p(w)."""
         marks = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
         rows = [vocab.row(mark) for mark in marks]
         self._left_out = [row for row in rows if row is not None]

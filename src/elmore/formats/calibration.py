@@ -8,6 +8,7 @@ unless a caller asks.
 Shapes: L+1 layers, T tokens, D dim (half of it for "expected").
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -45,6 +46,13 @@ class Calibration:
     """Of the text they were measured on."""
     texts: tuple[str, ...] = ()
     """What that text was: the names of its files."""
+
+    def fingerprint(self) -> str:
+        """Return a hash of the means and deviations."""
+        digest = hashlib.sha256()
+        for layer, mean in self.means.items():
+            digest.update(f"{layer}".encode() + mean.tobytes() + self.deviations[layer].tobytes())
+        return digest.hexdigest()
 
     def standardize(self, vectors: Any, layer: CalibratedLayer | Literal["top", "all"]) -> Any:
         """Return vectors (..., D) of a layer with mean 0 and deviation 1 in each dimension.

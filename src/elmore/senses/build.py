@@ -2,7 +2,7 @@
 
 A block is some lines. index.json is replaced after each, so a build that was killed goes on from
 the last whole block: whatever stands behind it is cut off. Nothing is held in memory but one block
-and the list of words.
+and the list of words. Vectors of a calibrated model are kept standardized, ready for cosines.
 """
 
 import json
@@ -37,6 +37,7 @@ from elmore.senses.index import (
     read_facts,
     vectors_file,
 )
+from elmore.senses.representations import standardized
 from elmore.text import normalize
 
 _LINES_AT_ONCE = 256  # a block, the most that a kill costs
@@ -62,6 +63,7 @@ def build_index(
                 f"there is no layer {layer}; the model has 0 to {elmo.n_layers - 1}, "
                 "context and expected"
             )
+    calibration = elmo.model.calibration
     content: dict[str, Any] = {
         "format": FORMAT,
         "model": {
@@ -69,6 +71,7 @@ def build_index(
             "hash": elmo.model.fingerprint(),
             "tokenizer": elmo.tokenizer.name,
             "normalization": elmo.model.normalization,
+            "calibration": calibration and calibration.fingerprint(),
         },
         "config": json.loads(json.dumps(asdict(config))),  # as it will be read again
         "corpus": [dict(text) for text in source],
@@ -149,8 +152,9 @@ class _Builder:
         rows: list[tuple[int, int, int]] = []
         for tokens, places, vectors in self._read(kept):
             for layer in self.config.layers:
+                chosen = standardized(self.elmo, vectors[layer][places], layer)
                 with np.errstate(over="ignore"):  # said below
-                    stored = vectors[layer][places].astype(np.float16)
+                    stored = chosen.astype(np.float16)
                 if not np.isfinite(stored).all():
                     raise DataError(
                         f"layer {layer} has numbers above 65,504, the most that float16 holds; "
@@ -210,6 +214,10 @@ def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> N
         )
     for name, other in (
         ("model", begun["model"]["hash"] != asked["model"]["hash"]),
+        (
+            "calibration",
+            begun["model"].get("calibration") != asked["model"]["calibration"],
+        ),
         ("tokenizer", begun["model"]["tokenizer"] != asked["model"]["tokenizer"]),
         ("config", begun["config"] != asked["config"]),
     ):

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError
+from elmore.senses.describe import Sense
 from elmore.senses.index import Layer, OccurrenceIndex
-from elmore.senses.induce import Sense, find_senses, other_occurrences, sampled_rows
+from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
 from elmore.senses.search import of_length_one
 
 
@@ -127,8 +128,8 @@ def _entropy(p: npt.NDArray[np.float64]) -> float:
 
 
 def _check_same_model(old: OccurrenceIndex, new: OccurrenceIndex) -> None:
-    for what in ("hash", "tokenizer", "normalization"):
-        if old.model[what] != new.model[what]:
+    for what in ("hash", "calibration", "tokenizer", "normalization"):
+        if old.model.get(what) != new.model.get(what):
             name = "model" if what == "hash" else what
             raise ConfigError(
                 f"{old.folder} and {new.folder} were built with another {name} each; "

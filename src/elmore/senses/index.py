@@ -8,6 +8,8 @@ An index is a folder of files, and index.json, which says how long each of them 
 | occurrences.i32 | for each its word, its sentence and its place there |
 | sentences.txt, sentences.i64 | the tokens of each sentence, and where it ends |
 | words.txt | the words, in the order of their first occurrence |
+
+Vectors of a calibrated model are standardized.
 """
 
 from collections.abc import Sequence
@@ -93,7 +95,9 @@ class OccurrenceIndex:
         self.layers: tuple[Layer, ...] = tuple(content["config"]["layers"])
         self.dim: int = content["dim"]
         self.model: dict[str, Any] = content["model"]
-        """Where the biLM was, its hash, and how it was given text."""
+        """Where the biLM was, its hash, that of its calibration, and how it was given text."""
+        self.is_standardized = self.model.get("calibration") is not None
+        """Whether the vectors are standardized by the model's calibration."""
         self.facts = Facts(**content["facts"])
         self.content = content
         """All that index.json says."""
@@ -131,6 +135,14 @@ class OccurrenceIndex:
             raise FormatError(
                 f"{self.folder} was built with another model ({self.model['source']}); "
                 "its vectors cannot be compared with this one's"
+            )
+        calibration = elmo.model.calibration
+        if self.is_standardized and (
+            calibration is None or calibration.fingerprint() != self.model["calibration"]
+        ):
+            raise FormatError(
+                f"{self.folder} was built with another calibration of the model; "
+                "name the model as it was, or build the index again"
             )
 
     @cached_property

@@ -1,34 +1,46 @@
-"""The sentences of a word in, its senses out: groups of like use, as many as the data show.
+"""The sentences of a word in, its senses out: groups of like use, as many as two views agree on.
 
-What a word means is told by the words around it more than by its own vector, much of which is the
-grammar of its place. So an occurrence stands for the mean of the top layer over its neighbours,
-frequent words counting little. These means are parted by k-means, for each number of senses from
-two upwards, and the number is taken whose groups lie furthest apart for their width (silhouette).
-If chance parts single clouds of the same shape as well as that, the word has one sense.
+There are two views of an occurrence: the state that the sentence expects in its place, and the
+topic of the words around it. Joined, they are clustered by k-means for each number of senses from
+two upwards. A grouping is good if either view alone puts the occurrences into the same groups:
+that agreement (Cohen's kappa) decides on the number, and if it is low for all, the word has one
+sense.
+
+Shapes: N occurrences, p projection_dim, D = 2p.
 """
 
-import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError, MissingExtraError
+from elmore.senses.describe import Sense, describe
 from elmore.senses.index import Ints, Occurrence, OccurrenceIndex
+from elmore.senses.representations import standardized
 from elmore.senses.search import Floats, of_length_one
+from elmore.senses.topics import topic_vectors
 
-_WINDOW = 10  # words on either side that count
-_FREQUENT = 1e-4  # a word of this share counts half
-_MOST_DIMS = 20  # in which groups are looked for
+_MAX_DIMS = 20  # principal components that are clustered
 _FEWEST = 10  # occurrences that can show more than one sense
-_CLOUDS = 19  # that must all be parted worse: chance does as well once in twenty times
+_LEAST_AGREEMENT = 0.4  # above it is called moderate (Landis and Koch 1977)
 _SENTENCES_AT_ONCE = 128
 _OTHERS = 1_000  # occurrences of other words that stand for the rest of a corpus
-_PRIOR = 0.5  # added to each count, against chance
+
+
+@dataclass(frozen=True)
+class Views:
+    """Two views of occurrences, each vector of norm 1."""
+
+    expected: Floats
+    """(N, p) the state that the sentence expects, standardized where the model is calibrated."""
+    topics: Floats
+    """(N, p) the topic of the words around."""
+
+    def joined(self) -> Floats:
+        """Return both, centred and of the same mean norm, in their principal components."""
+        return _principal(np.hstack([_scaled(self.expected), _scaled(self.topics)]))
 
 
 @dataclass(frozen=True)
@@ -38,92 +50,96 @@ class Groups:
     labels: Ints
     """Which group each vector is in, (N,)."""
     distances: Floats
-    """How far each is from the middle of its group, (N,)."""
-    silhouette: float
-    """How far apart the groups lie, at most 1; 0 if there is one."""
+    """How far each is from the mean of its group, (N,)."""
+    agreement: float = 0.0
+    """Of the two views on these groups (Cohen's kappa), at most 1; 0 if there is one."""
 
 
-@dataclass(frozen=True)
-class Sense:
-    """A way in which a word is used."""
-
-    name: str
-    """Its number, or what its labelled examples are called."""
-    rows: Ints
-    """Which of the occurrences, the most typical first."""
-    share: float
-    """Of all occurrences."""
-    telling: list[str]
-    """Words that stand near it more than near the other senses, and near other words."""
-
-
-def context_vectors(elmo: Elmo, occurrences: Sequence[Occurrence]) -> Floats:
-    """Return what stands for each occurrence: the mean of the words around it, (N, D)."""
+def context_states(elmo: Elmo, occurrences: Sequence[Occurrence]) -> Floats:
+    """Return the states before and after each occurrence (layers="context"), (N, D)."""
     found = np.empty((len(occurrences), elmo.dim), np.float32)
-    around = list(weighted_neighbours(occurrences))
     for first in range(0, len(occurrences), _SENTENCES_AT_ONCE):
         some = occurrences[first : first + _SENTENCES_AT_ONCE]
-        read = elmo.encode_tokens([list(one.tokens) for one in some], layers="top")
+        read = elmo.encode_tokens([list(one.tokens) for one in some], layers="context")
         for row, (one, text) in enumerate(zip(some, read, strict=True), start=first):
-            places, weights = around[row]
-            # A word that stands alone has nothing but itself.
-            found[row] = weights @ text.vectors[places] if places else text.vectors[one.place]
-    return of_length_one(found)
-
-
-def weighted_neighbours(occurrences: Sequence[Occurrence]) -> Iterator[tuple[list[int], Floats]]:
-    """Give the places of the words around each occurrence, and how much each of them counts."""
-    counts = Counter(token for one in occurrences for token in one.tokens)
-    n_tokens = counts.total()
-    weights = {word: _FREQUENT / (_FREQUENT + n / n_tokens) for word, n in counts.items()}
-    for one in occurrences:
-        places = _around(one)
-        yield places, np.array([weights[one.tokens[k]] for k in places], np.float32)
-
-
-def _around(one: Occurrence) -> list[int]:
-    """Return the places of the words that count for an occurrence."""
-    first, last = max(0, one.place - _WINDOW), min(len(one.tokens), one.place + _WINDOW + 1)
-    return [k for k in range(first, last) if k != one.place]
-
-
-def find_groups(
-    vectors: npt.NDArray[np.floating[Any]], *, max_groups: int = 8, seed: int = 1
-) -> Groups:
-    """Part vectors, (N, D), into as many groups as they show."""
-    if max_groups < 1:
-        raise ConfigError(f"max_groups is {max_groups}; expected at least 1")
-    middle = vectors.mean(axis=0)
-    best = Groups(np.zeros(len(vectors), np.int64), np.linalg.norm(vectors - middle, axis=1), 0.0)
-    if len(vectors) < _FEWEST or max_groups == 1:
-        return best
-    _, widths, axes = np.linalg.svd(vectors - middle, full_matrices=False)
-    n_dims = min(_MOST_DIMS, len(widths))
-    projected = (vectors - middle) @ axes[:n_dims].T
-    numbers = range(2, min(max_groups, len(vectors) // 5) + 1)
-    found = max((_parted(projected, k, seed) for k in numbers), key=lambda g: g.silhouette)
-    rng = np.random.default_rng(seed)
-    spread = widths[:n_dims] / math.sqrt(len(vectors))
-    for _ in range(_CLOUDS):
-        cloud = rng.normal(size=projected.shape) * spread
-        if max(_parted(cloud, k, seed).silhouette for k in numbers) >= found.silhouette:
-            return best
+            found[row] = text.vectors[one.place]
     return found
 
 
-def _parted(vectors: npt.NDArray[np.floating[Any]], n_groups: int, seed: int) -> Groups:
+def views_of(elmo: Elmo, occurrences: Sequence[Occurrence], states: Floats) -> Views:
+    """Return the two views of occurrences, `states` being their `context_states`."""
+    before, after = np.split(states, 2, axis=1)
+    expected = standardized(elmo, before + after, "expected")
+    return Views(of_length_one(expected), topic_vectors(elmo, occurrences))
+
+
+def find_groups(views: Views, *, max_groups: int = 8, seed: int = 1) -> Groups:
+    """Cluster occurrences into as many groups as their views agree on best."""
+    if max_groups < 1:
+        raise ConfigError(f"max_groups is {max_groups}; expected at least 1")
+    vectors = views.joined()
+    n = len(vectors)
+    best = Groups(np.zeros(n, np.int64), np.asarray(np.linalg.norm(vectors, axis=1), np.float32))
+    if n < _FEWEST:
+        return best
+    alone = _principal(views.expected), _principal(views.topics)
+    for n_groups in range(2, min(max_groups, n // 5) + 1):
+        groups = cluster(vectors, n_groups, seed=seed)
+        given = [_nearest_groups(view, groups.labels) for view in alone]
+        agreement = _kappa(*given)
+        if agreement >= max(_LEAST_AGREEMENT, best.agreement):  # of equals, the finer
+            best = replace(groups, agreement=agreement)
+    return best
+
+
+def cluster(vectors: Floats, n_groups: int, *, seed: int = 1) -> Groups:
+    """Cluster vectors, (N, D), into a given number of groups by k-means."""
     try:
         from sklearn.cluster import KMeans  # noqa: PLC0415  an extra
-        from sklearn.metrics import silhouette_score  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("finding senses", "senses") from None
-    made = KMeans(n_groups, n_init=3, random_state=seed % 2**32).fit(vectors)
+    n_groups = min(n_groups, len(np.unique(vectors, axis=0)))
+    made = KMeans(n_groups, n_init=5, random_state=seed % 2**32).fit(vectors)
     sizes = np.bincount(made.labels_, minlength=n_groups)
     numbers = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")  # the largest is 0
     distances = np.linalg.norm(vectors - made.cluster_centers_[made.labels_], axis=1)
-    several = len(np.unique(made.labels_)) > 1
-    score = float(silhouette_score(vectors, made.labels_)) if several else 0.0
-    return Groups(numbers[made.labels_], distances, score)
+    return Groups(numbers[made.labels_], np.asarray(distances, np.float32))
+
+
+def _scaled(vectors: Floats) -> Floats:
+    """Return vectors with mean 0 and a mean squared norm of 1."""
+    centred = vectors - vectors.mean(axis=0)
+    size = np.sqrt(np.square(centred).sum(axis=1).mean())
+    return np.asarray(centred / (size if size > 0 else 1), np.float32)
+
+
+def _principal(vectors: Floats) -> Floats:
+    """Return the first principal components of vectors, (N, at most 20)."""
+    centred = vectors - vectors.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    return np.asarray(centred @ axes[:_MAX_DIMS].T, np.float32)
+
+
+def _nearest_groups(vectors: Floats, labels: Ints) -> Ints:
+    """Return the group whose mean is nearest to each vector, which itself does not count in it."""
+    sizes = np.bincount(labels)
+    sums = np.zeros((len(sizes), vectors.shape[1]))
+    np.add.at(sums, labels, vectors)
+    means = sums / sizes[:, None]
+    distances = np.square(vectors[:, None] - means).sum(axis=2)
+    others = (sums[labels] - vectors) / np.maximum(1, sizes[labels] - 1)[:, None]
+    own = np.where(sizes[labels] > 1, np.square(vectors - others).sum(axis=1), np.inf)
+    distances[np.arange(len(labels)), labels] = own
+    nearest: Ints = distances.argmin(axis=1)
+    return nearest
+
+
+def _kappa(a: Ints, b: Ints) -> float:
+    """Return how far two labellings agree beyond chance: Cohen's kappa."""
+    n_groups = int(max(a.max(), b.max())) + 1
+    shares = [np.bincount(labels, minlength=n_groups) / len(labels) for labels in (a, b)]
+    by_chance = float(shares[0] @ shares[1])
+    return float(((a == b).mean() - by_chance) / (1 - by_chance)) if by_chance < 1 else 0.0
 
 
 def find_senses(
@@ -132,12 +148,13 @@ def find_senses(
     *,
     others: Sequence[Occurrence] = (),
     max_senses: int = 8,
-    n_telling: int = 8,
+    n_words: int = 8,
     seed: int = 1,
 ) -> list[Sense]:
     """Tell the senses of a word apart by its occurrences, the most frequent sense first.
 
-    `others`, of other words, say what stands near any word and so tells nothing.
+    `others`, of other words, say what stands around any word and so is no keyword; `n_words` is
+    how many substitutes and keywords each sense gets.
     """
     if max_senses < 1:
         raise ConfigError(f"max_senses is {max_senses}; expected at least 1")
@@ -147,40 +164,13 @@ def find_senses(
             if occurrences
             else "there are no occurrences to tell apart; give some"
         )
-    vectors = context_vectors(elmo, occurrences)
-    groups = find_groups(vectors, max_groups=max_senses, seed=seed)
+    states = context_states(elmo, occurrences)
+    groups = find_groups(views_of(elmo, occurrences, states), max_groups=max_senses, seed=seed)
     names = [str(number + 1) for number in range(groups.labels.max() + 1)]
     return describe(
-        occurrences, groups.labels, groups.distances, names, others=others, n_telling=n_telling
-    )
-
-
-def describe(
-    occurrences: Sequence[Occurrence],
-    labels: Ints,
-    distances: Floats,
-    names: Sequence[str],
-    *,
-    others: Sequence[Occurrence] = (),
-    n_telling: int = 8,
-) -> list[Sense]:
-    """Say of each group of occurrences, by number, how large it is and what tells it apart.
-
-    That is what stands near it more than near the other groups, and than near `others`, the
-    occurrences of other words.
-    """
-    rows_of = []
-    for number in range(len(names)):
-        rows = np.flatnonzero(labels == number)
-        rows_of.append(rows[np.argsort(distances[rows], kind="stable")])
-    counts = [_near_words([occurrences[k] for k in rows]) for rows in rows_of]
-    elsewhere = _near_words(others)
-    senses = []
-    for name, rows, own in zip(names, rows_of, counts, strict=True):
-        rest = sum((other for other in counts if other is not own), Counter[str]())
-        telling = _telling(own, [words for words in (rest, elsewhere) if words], n_telling)
-        senses.append(Sense(name, rows, len(rows) / len(occurrences), telling))
-    return senses
+        elmo, occurrences, groups.labels, groups.distances, names, states=states, others=others,
+        n_words=n_words,
+    )  # fmt: skip
 
 
 def sampled_rows(index: OccurrenceIndex, word: str, *, most: int = 1_000, seed: int = 1) -> Ints:
@@ -204,40 +194,3 @@ def other_occurrences(index: OccurrenceIndex, word: str, *, seed: int = 1) -> li
     n = min(_OTHERS, len(rows))
     chosen = np.random.default_rng(seed).choice(rows, n, replace=False)
     return [index.occurrence(int(row)) for row in chosen]
-
-
-def _near_words(occurrences: Sequence[Occurrence]) -> Counter[str]:
-    """Count in how many of the occurrences each word stands near."""
-    return Counter(
-        word
-        for one in occurrences
-        for word in {one.tokens[k].lower() for k in _around(one)}
-        if any(character.isalpha() for character in word)
-    )
-
-
-def _telling(own: Counter[str], rests: Sequence[Counter[str]], n: int) -> list[str]:
-    """Return the words that are more frequent in `own` than in each of the rests, clearest first.
-
-    By the logarithm of the odds, in standard deviations (Monroe et al. 2008), against that rest
-    from which a word is told worst; if there is none, the most frequent words.
-    """
-    if not rests:
-        return sorted(own, key=lambda word: (-own[word], word))[:n]
-    n_own, totals = own.total(), [rest.total() for rest in rests]
-    scores = {
-        word: min(
-            _surprise(count, n_own, rest[word], n_rest)
-            for rest, n_rest in zip(rests, totals, strict=True)
-        )
-        for word, count in own.items()
-    }
-    telling = [word for word in sorted(scores) if scores[word] > 0]
-    return sorted(telling, key=lambda word: -scores[word])[:n]
-
-
-def _surprise(count: int, of: int, other_count: int, other_of: int) -> float:
-    """Return by how many standard deviations a count's odds are above another's."""
-    a, b = count + _PRIOR, other_count + _PRIOR
-    odds = math.log(a / (of - a + 1)) - math.log(b / (other_of - b + 1))
-    return odds / math.sqrt(1 / a + 1 / b)

@@ -53,7 +53,7 @@ def neighbours(
     chosen = index.layers if layers is None else layers
     for layer in chosen:
         index.vectors(layer)  # which says if it has none
-    asked = occurrences_of(elmo, word, [text], layers=chosen)
+    asked = occurrences_of(elmo, word, [text], layers=chosen, standardize=index.is_standardized)
     tokens = tuple(token.text for token in elmo.tokenizer(text))
     rows = index.rows(asked.word) if same_word else None
     found = []

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from elmore.embed import Elmo
 from elmore.errors import DataError
 from elmore.senses.index import Layer
+from elmore.senses.representations import standardized
 from elmore.text import normalize
 
 Vectors = npt.NDArray[np.float32]
@@ -24,6 +25,8 @@ class Occurrences:
     """Where it stands in each sentence."""
     vectors: Mapping[Layer, Vectors]
     """Its vectors on each layer that was asked for, (sentences, D)."""
+    standardized: bool = False
+    """Whether the model's calibration standardized them."""
 
     def cosines(self, layer: Layer) -> npt.NDArray[np.float64]:
         """Return how alike any two occurrences are on a layer, (sentences, sentences)."""
@@ -43,11 +46,17 @@ class Occurrences:
 
 
 def occurrences_of(
-    elmo: Elmo, word: str, sentences: Sequence[str], *, layers: Sequence[Layer] | None = None
+    elmo: Elmo,
+    word: str,
+    sentences: Sequence[str],
+    *,
+    layers: Sequence[Layer] | None = None,
+    standardize: bool = True,
 ) -> Occurrences:
     """Find the first occurrence of `word` as a token of each sentence, and read them all.
 
-    `layers` are numbers, "context" or "expected"; None: all numbered ones.
+    `layers` are numbers, "context" or "expected"; None: all numbered ones. With `standardize`,
+    the vectors of a calibrated model are standardized, so that cosines spread out.
     """
     if not sentences:
         raise DataError("there is no sentence to find the word in; give at least one")
@@ -67,4 +76,7 @@ def occurrences_of(
         layer: np.stack([found.vectors[layer][k] for found, k in zip(read, places, strict=True)])
         for layer in chosen
     }
-    return Occurrences(word, tuple(sentences), tuple(spans), vectors)
+    if standardize:
+        vectors = {layer: standardized(elmo, found, layer) for layer, found in vectors.items()}
+    is_standardized = standardize and elmo.model.calibration is not None
+    return Occurrences(word, tuple(sentences), tuple(spans), vectors, is_standardized)

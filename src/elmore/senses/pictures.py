@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import DataError, MissingExtraError
+from elmore.senses.describe import Sense
 from elmore.senses.index import Layer, layer_name
-from elmore.senses.induce import Sense
 from elmore.senses.occurrences import Occurrences
 from elmore.senses.search import Floats, of_length_one
 
@@ -41,8 +41,7 @@ def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
         for layer, axis in zip(occurrences.vectors, axes[0], strict=True):
             cosines = occurrences.cosines(layer)
             image = axis.imshow(cosines, cmap="viridis", vmin=0, vmax=1)
-            name = "the word alone" if layer == 0 else "in its sentence"
-            axis.set_title(f"{layer_name(layer)}: {name}", fontsize=10)
+            axis.set_title(_layer_title(layer), fontsize=10)
             axis.set_xticks(range(n), [str(k + 1) for k in range(n)])
             axis.set_yticks(range(n), [f"{label}  {k + 1}" for k, label in enumerate(labels)])
             axis.tick_params(length=0, labelsize=9, labelleft=axis is axes[0, 0])
@@ -53,7 +52,8 @@ def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
                         column, row, f"{cosine:.2f}".replace("0.", "."), ha="center", va="center",
                         fontsize=8, color="black" if cosine > 0.6 else "white",
                     )  # fmt: skip
-        figure.colorbar(image, ax=axes, label="cosine", shrink=0.8)
+        kind = " of standardized vectors" if occurrences.standardized else " of raw vectors"
+        figure.colorbar(image, ax=axes, label=f"cosine{kind}", shrink=0.8)
         figure.suptitle(
             f"How alike are the occurrences of “{_plain(occurrences.word)}”?", fontsize=12
         )
@@ -79,9 +79,7 @@ def draw_map(
     n_occurrences = sum(len(sense.rows) for sense in senses)
     if n_occurrences < 3:
         raise DataError(f"{word!r} occurs {n_occurrences} times; a map needs at least 3")
-    labels = [
-        f"{sense.name} ({sense.share:.0%}): {', '.join(sense.telling[:5])}" for sense in senses
-    ]
+    labels = [_legend(sense) for sense in senses]
     with plt.rc_context({"font.family": _fonts(word + "".join(labels))}):
         figure, axes = plt.subplots(
             1, len(by_layer), figsize=(4.2 * len(by_layer), 4.4 + 0.22 * len(senses)),
@@ -105,6 +103,19 @@ def draw_map(
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)
         plt.close(figure)
+
+
+def _layer_title(layer: Layer) -> str:
+    if isinstance(layer, int):
+        return f"layer {layer}: {'in its sentence' if layer else 'the word alone'}"
+    return f"{layer}: what the sentence expects"
+
+
+def _legend(sense: Sense) -> str:
+    """Return what a sense is called: its substitutes, and its keywords in brackets."""
+    substitutes, keywords = (", ".join(some[:5]) for some in (sense.substitutes, sense.keywords))
+    words = f"{substitutes} [{keywords}]" if substitutes else keywords
+    return f"{sense.name} ({sense.share:.0%}): {words}"
 
 
 def _flat(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Floats:

@@ -20,6 +20,14 @@ Representation = Layer | Literal["joined"]
 """A layer's number; context or expected; joined, the top layer and context, each of norm 1."""
 
 
+def standardized(elmo: Elmo, vectors: Floats, layer: Layer) -> Floats:
+    """Return vectors, (..., D), of a layer as cosines use them: raw if there is no calibration."""
+    if elmo.model.calibration is None:
+        return vectors
+    found: Floats = elmo.model.calibration.standardize(vectors, layer)
+    return found
+
+
 def read_layers(elmo: Elmo) -> list[Layer]:
     """Return the layers that `word_vectors` needs."""
     return [*range(elmo.n_layers), "context"]
@@ -32,17 +40,14 @@ def word_vectors(
 
     `vectors` are those of its text by `Elmo.encode_tokens(layers=read_layers(elmo))`.
     """
-    found: dict[Representation, Floats] = {
+    found: dict[Layer, Floats] = {
         n: vectors[n][start:end].mean(axis=0) for n in range(elmo.n_layers)
     }
     half = elmo.dim // 2
     before, after = vectors["context"][start, :half], vectors["context"][end - 1, half:]
     found["context"], found["expected"] = np.concatenate([before, after]), before + after
-    if elmo.model.calibration is not None:
-        found = {
-            name: elmo.model.calibration.standardize(vector, name)  # type: ignore[arg-type]
-            for name, vector in found.items()
-        }
+    found = {layer: standardized(elmo, vector, layer) for layer, vector in found.items()}
     parts = found[elmo.n_layers - 1], found["context"]
-    found["joined"] = np.concatenate([of_length_one(part[None])[0] for part in parts])
-    return found
+    joined = np.concatenate([of_length_one(part[None])[0] for part in parts])
+    named: dict[Representation, Floats] = dict(found.items())
+    return named | {"joined": joined}

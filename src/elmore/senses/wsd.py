@@ -14,8 +14,9 @@ import numpy as np
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
+from elmore.senses.describe import Sense, describe
 from elmore.senses.index import Occurrence
-from elmore.senses.induce import Sense, describe
+from elmore.senses.induce import context_states
 from elmore.senses.representations import Representation, read_layers, word_vectors
 from elmore.senses.search import Floats, of_length_one
 
@@ -125,23 +126,26 @@ def label_senses(
     *,
     others: Sequence[Occurrence] = (),
 ) -> list[Sense]:
-    """Give each occurrence of a word the sense whose mean vector is nearest, by the top layer.
+    """Give each occurrence of a word the sense whose mean expected state is nearest.
 
     The senses are in the order in which `labelled` names them. `others`, of other words, say what
-    stands near any word and so tells nothing.
+    stands around any word and so is no keyword.
     """
     if not occurrences or not labelled:
         raise DataError("there are no occurrences, or none is labelled; give some of either")
-    known = SenseVectors(elmo).learn(_one_word(one, sense) for sense, one in labelled)
+    known = SenseVectors(elmo, layers=["expected"])
+    known.learn(_one_word(one, sense) for sense, one in labelled)
     names = list(dict.fromkeys(sense for sense, _ in labelled))
     labels, distances = [], []
     for found in known.predict(map(_one_word, occurrences)):
         assert found is not None  # all are the same word
-        labels.append(names.index(found[-1].sense))
-        distances.append(1 - found[-1].cosine)
+        ((sense, cosine),) = found
+        labels.append(names.index(sense))
+        distances.append(1 - cosine)
     return describe(
-        occurrences, np.array(labels), np.array(distances, np.float32), names, others=others
-    )
+        elmo, occurrences, np.array(labels), np.array(distances, np.float32), names,
+        states=context_states(elmo, occurrences), others=others,
+    )  # fmt: skip
 
 
 def _one_word(one: Occurrence, *senses: str) -> SenseSentence:

@@ -35,6 +35,14 @@ class Vocab:
         """Return the row of a word, None if it has none."""
         return self._ids.get(word)
 
+    def zipf(self) -> npt.NDArray[np.float32]:
+        """Return the probability of each word by Zipf's law, (V,): as 1 / rank.
+
+        A vocabulary is in the order of frequency.
+        """
+        shares = 1 / np.arange(1, len(self) + 1)
+        return np.asarray(shares / shares.sum(), np.float32)
+
     def encode(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the rows of `words`, (words,); a word without one gets the row of `<UNK>`."""
         unknown = self._ids.get(UNKNOWN, -1)
