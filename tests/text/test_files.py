@@ -157,7 +157,7 @@ def test_folders_and_missing_files_are_refused_before_anything_is_read(tmp_path:
 
 @pytest.mark.parametrize(
     ("module", "name", "extra"),
-    [("zstandard", "a.zst", "train"), ("pyarrow", "a.parquet", "parquet")],
+    [("zstandard", "a.zst", "pretrain"), ("pyarrow", "a.parquet", "parquet")],
 )
 def test_a_missing_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, extra: str
