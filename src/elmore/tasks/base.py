@@ -16,6 +16,7 @@ except ImportError:
         """Refuses to be made."""
 
         def __new__(cls, *_: Any, **__: Any) -> Any:
+            """Name the extra."""
             raise MissingExtraError(f"elmore.tasks.{cls.__name__}", "tasks")
 
     class ClassifierMixin:  # type: ignore[no-redef]
