@@ -9,7 +9,7 @@ DATA   ?= ../shared/data
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
-setup:          ## a virtual environment with the package and what the demo needs
+setup:          ## a virtual environment with the package and the extras that README uses
 	@$(PYTHON) tools/bootstrap.py
 
 dev:            ## the same with every extra and the development tools

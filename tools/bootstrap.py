@@ -1,4 +1,4 @@
-"""Set up `.venv`: pip, a torch that fits, elmore for the demo, or with --dev all extras and tools.
+"""Set up `.venv`: pip, a torch that fits, what README uses, or with --dev all extras and tools.
 
 Standard library only, so that a bare python3 can run it. Running it again is cheap: a stamp
 remembers what was installed, and nothing happens until pyproject.toml or constraints.txt changes.
@@ -38,7 +38,7 @@ def main() -> int:
         _make_venv()
         _pip("install", "--upgrade", "pip>=25.1")  # --group needs 25.1
         torch_constraint = _install_torch()
-        target = [".[all]", "--group", "dev"] if dev else [".[ko,pictures]"]
+        target = [".[all]", "--group", "dev"] if dev else [".[ko,pictures,senses,static,tasks]"]
         _pip("install", "--constraint", "constraints.txt", "--constraint", torch_constraint,
              "--editable", *target)  # fmt: skip
     except subprocess.CalledProcessError as error:

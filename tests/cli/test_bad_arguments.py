@@ -121,5 +121,5 @@ def test_nothing_to_embed_on_a_terminal(
     terminal, end = os.openpty()
     with open(end, encoding="utf-8") as stdin, monkeypatch.context() as patch:  # noqa: PTH123
         patch.setattr(sys, "stdin", stdin)
-        assert "nothing to embed" in refused("embed", "-m", tiny_model)
+        assert "there is nothing to read" in refused("embed", "-m", tiny_model)
     os.close(terminal)

@@ -42,6 +42,14 @@ def test_classify(
     assert first["text"] == "good film"
     assert first["label"] in ("yes", "no")
     assert sum(second["probabilities"].values()) == pytest.approx(1)
+    records = tmp_path / "new.jsonl"
+    records.write_text('{"text": "good film"}\n{"text": "a bad\\none"}\n')
+    from_file = elmore("predict", out, records, "bad film", texts).records
+    assert [one["text"] for one in from_file[:4]] == [
+        "good film", "a bad\none", "bad film", "good film"
+    ]  # fmt: skip
+    assert len(from_file) == 3 + 20  # the header of the .tsv is no text
+    assert "there is no option --probabilty" in refused("predict", out, "x", "--probabilty")
     (found,) = elmore("evaluate", out, texts).records
     assert found["metric"] == "accuracy"
     assert set(found["classes"]) == {"yes", "no"}
@@ -63,6 +71,8 @@ def test_tag_and_pair(elmore: Run, refused: Refused, tiny_model: Path, tmp_path:
     assert elmore("train", "pair", "--train", pairs, "--out", tmp_path / "pair", *where).code == 0
     (found,) = elmore("predict", tmp_path / "pair", "a\tb").records
     assert found["label"] in ("same", "other")
+    first, *others = elmore("predict", tmp_path / "pair", pairs).records
+    assert (first["text"], len(others)) == ("a\ta", 15)
     said = refused("predict", tmp_path / "pair", "a b")
     assert "a pair is two texts with a tab between them" in said
 

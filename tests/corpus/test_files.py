@@ -22,6 +22,8 @@ LINES = "\n".join(["", TEXTS[0], "  \t", TEXTS[1] + "\r", TEXTS[2], ""]).encode(
 RECORDS = "".join(
     json.dumps({"text": text, "n": 1}) + "\n" for text in ["\n".join(TEXTS[:2]), "", TEXTS[2]]
 ).encode()
+CSV = 'n,text\n1,"{}\n{}"\n2,\n3,{}\n'.format(*TEXTS).encode()
+TSV = "text\tn\n{}\t1\n\t2\n{}\t3\n{}\t4\n".format(*TEXTS).encode("utf-8-sig")
 
 
 def zipped(content: bytes, *names: str) -> bytes:
@@ -55,6 +57,9 @@ def read(path: Path, field: str = "text") -> list[str]:
         ("a.2024", LINES),
         ("a.jsonl", RECORDS),
         ("a.b.JSONL", RECORDS),
+        ("a.json", RECORDS),
+        ("a.csv", CSV),
+        ("a.tsv", TSV),
     ],
 )
 def test_every_kind_gives_the_same_lines(
@@ -98,7 +103,7 @@ def test_parquet(tmp_path: Path) -> None:
     table = pyarrow.table({"n": [1, 2], "body": ["\n".join(TEXTS[:2]), TEXTS[2]]})
     parquet.write_table(table, path)
     assert read(path, "body") == TEXTS
-    with pytest.raises(DataError, match=r"has no column 'text'; name its text_field: n, body"):
+    with pytest.raises(DataError, match=r"has no field 'text'; name one of 'n', 'body'"):
         read(path)
     with pytest.raises(DataError, match=r"a\.parquet, row 1 has a int in field 'n'"):
         read(path, "n")
@@ -121,7 +126,7 @@ def test_files_follow_one_another_and_standard_input_is_one(
     [
         ("{", "line 2 is not JSON"),
         ("[" * 100_000, "line 2 is not JSON"),
-        ("[]", "line 2 has no field 'text'"),
+        ("[]", "line 2 holds a JSON list; expected an object a line"),
         ('{"body": "a"}', "line 2 has no field 'text'"),
         ('{"text": null}', "line 2 has a NoneType in field 'text'; expected a string"),
     ],
@@ -157,7 +162,7 @@ def test_folders_and_missing_files_are_refused_before_anything_is_read(tmp_path:
 
 @pytest.mark.parametrize(
     ("module", "name", "extra"),
-    [("zstandard", "a.zst", "train"), ("pyarrow", "a.parquet", "parquet")],
+    [("zstandard", "a.zst", "pretrain"), ("pyarrow", "a.parquet", "parquet")],
 )
 def test_a_missing_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, extra: str

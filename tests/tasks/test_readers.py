@@ -93,20 +93,20 @@ def test_clauses(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.tsv", "text\tlabel\ngood\n", "line 2, has 1 columns; expected 2: text, label"),
+        ("a.tsv", "text\tlabel\ngood\n", "line 2 has 1 columns; expected 2: text, label"),
         (
             "a.tsv",
             "text\tmark\ngood\t1\n",
-            "line 2, has no field 'label'; name one of 'text', 'mark'",
+            "line 2 has no field 'label'; name one of 'text', 'mark'",
         ),
-        ("a.tsv", "text\tlabel\n \t1\n", "line 2, has nothing in field 'text'"),
+        ("a.tsv", "text\tlabel\n \t1\n", "line 2 has nothing in field 'text'"),
         ("a.tsv", "text\tlabel\n", "has no examples; expected at least one"),
         ("a.tsv", "", "has no examples"),
         ("a.csv", 'text,label\n"good,1\n', "is not CSV"),
-        ("a.jsonl", "{\n", "line 1, is not JSON"),
-        ("a.jsonl", "[1]\n", "line 1, holds a JSON list"),
+        ("a.jsonl", "{\n", "line 1 is not JSON"),
+        ("a.jsonl", "[1]\n", "line 1 holds a JSON list"),
         ("a.jsonl", '{"text": null, "label": 1}\n', "has None in field 'text'; expected a string"),
-        ("a.txt", "1 good\n2\n", "line 2, has '2'; expected a label, a space and a text"),
+        ("a.txt", "1 good\n2\n", "line 2 has '2'; expected a label, a space and a text"),
     ],
 )
 def test_bad_texts(tmp_path: Path, name: str, content: str, message: str) -> None:

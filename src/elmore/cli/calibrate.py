@@ -33,7 +33,8 @@ def calibrate(
     model
         A model folder, the name of a bundled model, or hf://owner/name.
     texts
-        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input.
+        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input.
     out
         The model folder to make.
     max_tokens
@@ -44,7 +45,7 @@ def calibrate(
         whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
         of the model's own.
     text_field
-        Where the text stands in the records of .jsonl and .parquet files.
+        The field of the text in .jsonl, .csv, .tsv and .parquet files.
     dtype
         What the folder stores its weights in.
     """

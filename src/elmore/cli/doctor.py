@@ -37,7 +37,8 @@ def doctor(
     Parameters
     ----------
     texts
-        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input.
+        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input.
     recipe
         tiny, small-cpu, original, or a TOML file; every field has a flag too.
     processes

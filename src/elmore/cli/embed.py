@@ -1,21 +1,19 @@
 """`elmore embed`: texts, files or standard input to vectors."""
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from elmore.cli import arguments
+from elmore.cli.inputs import count_texts, read_input
 from elmore.cli.terminal import TablePrinter, progress_bar
-from elmore.corpus.lines import decode_lines
-from elmore.errors import ConfigError, DataError
+from elmore.errors import ConfigError
 
 
 def embed(
-    *texts: str,
+    *texts: Annotated[str, Parameter(allow_leading_hyphen=True)],
     model: Annotated[str, Parameter(alias="-m")] = "en",
     out: Annotated[Path | None, Parameter(alias="-o")] = None,
     layers: Annotated[
@@ -27,6 +25,7 @@ def embed(
     tokenizer: str | None = None,
     split_sentences: str | None = None,
     keep_sentence_marks: Annotated[bool, Parameter(negative="")] = False,
+    text_field: str = "text",
     vocab: Path | None = None,
     word_vectors: Path | None = None,
     batch_tokens: Annotated[int, Parameter(converter=arguments.whole_number)] = 4096,
@@ -36,7 +35,8 @@ def embed(
     Parameters
     ----------
     texts
-        Texts, or files with a text a line, in any mixture. Without any, standard input is read.
+        Texts or files, in any mixture: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also
+        compressed; - is standard input, which is also read if nothing is given.
     model
         A model folder, the name of a bundled model, or hf://owner/name.
     out
@@ -56,6 +56,8 @@ def embed(
         A language, such as en or ko: split each text into sentences and embed each by itself.
     keep_sentence_marks
         Give vectors for the marks <S> and </S> as well.
+    text_field
+        The field of the text in .jsonl, .csv, .tsv and .parquet files.
     vocab
         The vocabulary of a published model whose folder has none.
     word_vectors
@@ -77,7 +79,7 @@ def embed(
         check_out(out)
     if split_sentences == "":
         raise ConfigError("--split-sentences needs a language, such as en or ko")
-    n_texts, lines = _read(texts)
+    lines = (text for (text,) in read_input(texts, [text_field]))
     elmo = Elmo.from_pretrained(
         model,
         tokenizer=tokenizer,
@@ -88,7 +90,8 @@ def embed(
     )
     options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences)
     with progress_bar(shown=out is not None or not sys.stdout.isatty()) as bar:
-        task = bar.add_task("embedding", total=None if split_sentences else n_texts, tokens=0)
+        n_texts = None if split_sentences else count_texts(texts)
+        task = bar.add_task("embedding", total=n_texts, tokens=0)
 
         def progress(n_texts: int, n_tokens: int | None) -> None:
             shown = bar.tasks[task]
@@ -110,49 +113,3 @@ def embed(
             raise KeyboardInterrupt("the same command goes on from here" if kept else "") from None
     if sys.stderr.isatty():
         sys.stderr.write(f"{out}: {size.n_texts:,} texts, {size.n_tokens:,} tokens\n")
-
-
-def _read(given: Sequence[str]) -> tuple[int | None, Iterator[str]]:
-    """Return how many texts there are, where that can be known, and the texts."""
-    if not given:
-        if sys.stdin.isatty():
-            raise DataError("nothing to embed; give texts, name a file, or pipe text in")
-        return None, decode_lines(sys.stdin.buffer, "standard input")
-    for one in given:
-        _check(one)
-    sizes = [_count_lines(one) if _is_file(one) else 1 for one in given]
-    return None if None in sizes else sum(filter(None, sizes)), _texts_of(given)
-
-
-def _texts_of(given: Sequence[str]) -> Iterator[str]:
-    for one in given:
-        if _is_file(one):
-            with Path(one).open("rb") as file:
-                yield from decode_lines(file, one)
-        else:
-            yield one
-
-
-def _check(one: str) -> None:
-    """Refuse what was meant as a file name but is none, and bytes that are no text."""
-    looks_like_file = len(one.split()) == 1 and (
-        Path(one).suffix[1:].isalnum() or one.startswith(("./", "../", "/", "~"))
-    )
-    if looks_like_file and not _is_file(one):
-        raise DataError(f"there is no file {one}; if it is a text, put a space before it")
-    if os.path.isdir(one):  # noqa: PTH112  any text may come
-        raise DataError(f"{one} is a folder; name the files in it, such as {one}/*.txt")
-    if any("\ud800" <= character <= "\udfff" for character in one):
-        raise DataError(f"the text {one!r} is not UTF-8; check the terminal's encoding")
-
-
-def _is_file(one: str) -> bool:
-    """Return whether there is such a file; a pipe such as <(command) is one."""
-    return os.path.exists(one) and not os.path.isdir(one)  # noqa: PTH110, PTH112  any text may come
-
-
-def _count_lines(path: str) -> int | None:
-    if not Path(path).is_file():
-        return None  # a pipe can be read only once
-    with Path(path).open("rb") as file:
-        return sum(1 for _ in file)

@@ -34,7 +34,7 @@ def index(
     Parameters
     ----------
     texts
-        Files: .txt, .jsonl or .parquet, also packed.
+        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed.
     out
         The folder to make.
     model
@@ -53,7 +53,7 @@ def index(
         whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
         of the model's own.
     text_field
-        Where the text stands in the records of .jsonl and .parquet files.
+        The field of the text in .jsonl, .csv, .tsv and .parquet files.
     """
     from elmore.corpus.files import STANDARD_INPUT, check_texts, describe_text, read_texts
     from elmore.embed import Elmo

@@ -31,8 +31,8 @@ def perplexity(
     model
         A model folder with its softmax, or the name of a bundled model.
     texts
-        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input. Or the
-        folder "corpus" of a training run: its held-out text.
+        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input. Or the folder "corpus" of a training run: its held-out text.
     per_sentence
         Write a line of JSON for each sentence first.
     split_sentences
@@ -42,7 +42,7 @@ def perplexity(
     vocab
         The vocabulary of a published model whose folder has none.
     text_field
-        Where the text stands in the records of .jsonl and .parquet files.
+        The field of the text in .jsonl, .csv, .tsv and .parquet files.
     """
     from elmore.corpus.files import check_texts, read_texts
     from elmore.corpus.sentence_reader import Reading

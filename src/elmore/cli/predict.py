@@ -2,12 +2,12 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from elmore.cli.inputs import read_input
 from elmore.errors import DataError
 
 
@@ -18,6 +18,9 @@ def predict(
     elmo: str | None = None,
     static: Path | None = None,
     probabilities: Annotated[bool, Parameter(negative="")] = False,
+    text_field: str = "text",
+    first_field: str = "sentence1",
+    second_field: str = "sentence2",
 ) -> None:
     """Give texts their labels, or words their tags: a line of JSON for each text.
 
@@ -26,23 +29,32 @@ def predict(
     model
         The folder of a trained task.
     texts
-        Texts, or files with a text a line; of a pair, the two texts with a tab between them; for
-        semantic roles the number of the predicate, from 0, a tab, and the text.
-        Without any, standard input is read.
+        Texts or files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input, which is also read if nothing is given. A text of a pair task is two texts
+        with a tab between them; of semantic roles, the number of the predicate, from 0, a tab, and
+        the text.
     elmo
         Where the biLM is, if it is not where it was.
     static
         Where the static vectors are, if they are not where they were.
     probabilities
         Give the probability of each label, or of each word's tags, as well.
+    text_field
+        The field of the text in .jsonl, .csv, .tsv and .parquet files.
+    first_field
+        pair: that of the first text.
+    second_field
+        pair: that of the second.
     """
     from elmore.cli.task_flags import TASKS
     from elmore.tasks.saved import read_task_config
 
     cls = TASKS[read_task_config(model)["task"]]
     task: Any = cls.load(model, elmo=elmo, static=static)
-    lines = list(_lines(texts))
-    given: list[Any] = [_pair(line) for line in lines] if cls.task == "pair" else list(lines)
+    fields = (first_field, second_field) if cls.task == "pair" else (text_field,)
+    read = list(read_input(texts, fields))
+    lines = ["\t".join(parts) for parts in read]
+    given: list[Any] = [_pair(parts) for parts in read] if cls.task == "pair" else list(lines)
     if cls.task == "tag":
         given = [_sentence(line, task) for line in lines]
     found = task.predict(given)
@@ -63,20 +75,6 @@ def predict(
         sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _lines(texts: tuple[str, ...]) -> Iterator[str]:
-    from elmore.corpus.compression import open_unpacked
-    from elmore.corpus.lines import decode_lines
-
-    if not texts:
-        yield from decode_lines(sys.stdin.buffer, "standard input")
-    for text in texts:
-        if len(text) < 4096 and Path(text).is_file():
-            with open_unpacked(Path(text)) as file:
-                yield from decode_lines(file, text)
-        else:
-            yield text
-
-
 def _sentence(line: str, task: Any) -> Any:
     """Return the tokens of a line, with its predicate's place if the task needs one."""
     place, tab, text = line.partition("\t")
@@ -87,7 +85,11 @@ def _sentence(line: str, task: Any) -> Any:
     return [token.text for token in task.tokenizer_(text)], int(place)
 
 
-def _pair(line: str) -> tuple[str, str]:
+def _pair(parts: tuple[str, ...]) -> tuple[str, str]:
+    """Return the two texts of a record, or of a line."""
+    if len(parts) == 2:
+        return parts
+    (line,) = parts
     first, tab, second = line.partition("\t")
     if not tab:
         raise DataError(f"got {line!r}; a pair is two texts with a tab between them")

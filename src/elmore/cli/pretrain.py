@@ -27,8 +27,8 @@ def pretrain(
     Parameters
     ----------
     texts
-        Files: .txt, .jsonl or .parquet, also as .gz, .xz or .zst; - is standard input. Without any,
-        a run that was begun goes on.
+        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input. Without any, a run that was begun is resumed.
     out
         The folder of the run; the trained model will be its folder "model".
     recipe

@@ -31,7 +31,8 @@ def skipgram(
     Parameters
     ----------
     texts
-        Files: .txt, .jsonl or .parquet, also packed; - is standard input.
+        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input.
     out
         The folder to make; `StaticVectors.read` reads it.
     tokenizer
@@ -41,7 +42,7 @@ def skipgram(
     split_sentences
         A language, such as en or ko, whose rules split each line into sentences.
     text_field
-        Where the text stands in the records of .jsonl and .parquet files.
+        The field of the text in .jsonl, .csv, .tsv and .parquet files.
     """
     from elmore.corpus.files import check_texts, read_texts
     from elmore.corpus.sentence_reader import Reading

@@ -61,7 +61,7 @@ def _open_zstd(path: Path, mode: str) -> IO[bytes]:
     try:
         import zstandard  # noqa: PLC0415
     except ImportError:
-        raise MissingExtraError("reading .zst", "train") from None
+        raise MissingExtraError("reading .zst", "pretrain") from None
     return io.BufferedReader(_ZstdFile(path, zstandard), _BYTES_AT_ONCE)
 
 

@@ -32,7 +32,7 @@ class CorpusConfig:
     """The share of the training lines that is read in lower case, so that a model of cased text
     knows text without capitals too."""
     text_field: str = "text"
-    """Where the text stands in the records of .jsonl and .parquet files."""
+    """The field of the text in .jsonl, .csv, .tsv and .parquet files."""
 
     def __post_init__(self) -> None:
         strings(tokenizer=self.tokenizer, text_field=self.text_field)

@@ -1,24 +1,22 @@
 """Text files of several kinds in, lines of text out, one at a time.
 
-Plain text has a text a line; .jsonl and .parquet have it in a field of each record, and a record
-of several lines gives several. All but .parquet may be compressed (compression.py), and `-` is
-plain text from standard input.
+Plain text has a text a line; .jsonl, .csv, .tsv and .parquet have it in a field of each record
+(records.py), and `read_texts` makes several of a record of several lines. All but .parquet may be
+compressed (compression.py), and `-` is plain text from standard input.
 """
 
 import hashlib
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from elmore.corpus.compression import damaged, open_unpacked, unpacked_name
+from elmore.corpus.compression import open_unpacked
 from elmore.corpus.lines import decode_lines
-from elmore.errors import DataError, MissingExtraError
+from elmore.corpus.records import Record, read_records, record_format, value_of
+from elmore.errors import DataError
 
 STANDARD_INPUT = Path("-")
-
-_ROWS_AT_ONCE = 1000
 
 
 def check_texts(paths: Sequence[Path]) -> None:
@@ -52,18 +50,21 @@ def read_texts(paths: Sequence[Path], text_field: str) -> Iterator[str]:
     """Yield the lines of the files in order, without their ends and without the blank ones."""
     check_texts(paths)
     for path in paths:
-        for text in _read(path, text_field):
+        for (text,) in read_fields(path, [text_field]):
             for line in text.split("\n"):
                 if line and not line.isspace():
                     yield line
 
 
-def _read(path: Path, field: str) -> Iterator[str]:
-    name = unpacked_name(path).lower()
-    if name.endswith(".parquet"):
-        return _read_parquet(path, field)
-    lines = decode_lines(_raw_lines(path), _name(path))
-    return _read_json_lines(lines, path, field) if name.endswith(".jsonl") else lines
+def read_fields(path: Path, fields: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield these fields of each record, or each line of plain text by itself, also if blank."""
+    form = record_format(path)
+    if form is None:
+        for line in decode_lines(_raw_lines(path), _name(path)):
+            yield (line,)
+        return
+    for where, record in read_records(path, form, fields):
+        yield tuple(_text(record, field, where) for field in fields)
 
 
 def _name(path: Path) -> str:
@@ -78,50 +79,11 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
             yield from file
 
 
-def _read_json_lines(lines: Iterator[str], path: Path, field: str) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(
-                f"{path}, line {number} is not JSON ({error}); expected an object a line"
-            ) from None
-        if not isinstance(record, dict) or field not in record:
-            raise DataError(
-                f"{path}, line {number} has no field {field!r}; "
-                "expected an object with its text there: name the right text_field"
-            )
-        text = _string(record[field], field, f"{path}, line {number}")
-        # JSON can say half a character of UTF-16, which has no spelling in bytes.
-        yield text.encode("utf-8", "ignore").decode("utf-8")
-
-
-def _read_parquet(path: Path, field: str) -> Iterator[str]:
-    try:
-        import pyarrow  # noqa: PLC0415
-        from pyarrow import parquet  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtraError("reading .parquet", "parquet") from None
-    try:
-        with parquet.ParquetFile(path) as file:
-            columns = file.schema_arrow.names
-            if field not in columns:
-                raise DataError(
-                    f"{path} has no column {field!r}; name its text_field: {', '.join(columns)}"
-                )
-            batches = file.iter_batches(columns=[field], batch_size=_ROWS_AT_ONCE)
-            rows = (text for batch in batches for text in batch.column(0).to_pylist())
-            for number, text in enumerate(rows, start=1):
-                yield _string(text, field, f"{path}, row {number}")
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise damaged(path, error) from None
-
-
-def _string(value: object, field: str, where: str) -> str:
+def _text(record: Record, field: str, where: str) -> str:
+    value = value_of(record, field, where)
     if not isinstance(value, str):
         raise DataError(
             f"{where} has a {type(value).__name__} in field {field!r}; expected a string"
         )
-    return value
+    # JSON can say half a character of UTF-16, which has no spelling in bytes.
+    return value.encode("utf-8", "ignore").decode("utf-8")

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from torch import Tensor, nn
 
 from elmore.errors import DataError
+from elmore.tasks.base import ClassifierMixin
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.inputs import TokenInput
 from elmore.tasks.layer_cache import Tokens

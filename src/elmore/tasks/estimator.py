@@ -18,10 +18,11 @@ from torch import Tensor, nn
 
 from elmore.embed import Elmo
 from elmore.embed.results import DType
-from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
+from elmore.errors import ConfigError, DataError, FormatError
 from elmore.model import ScalarMix
 from elmore.model.mix import Norm
 from elmore.static import StaticVectors
+from elmore.tasks.base import BaseEstimator
 from elmore.tasks.fit import Dataset, FitConfig, Progress, Tell, fit, run_folder
 from elmore.tasks.inputs import MixedLayers, Sentences, Sources, TokenInput, Where
 from elmore.tasks.layer_cache import Read, Tokens, deciding_facts, stored_layers
@@ -30,11 +31,6 @@ from elmore.tasks.networks import Batch
 from elmore.tasks.readers import Examples
 from elmore.tasks.saved import check_hash, load_weights, read_task_config, source_of, write_task
 from elmore.text import CharEncoder, tokenizer_by_name
-
-try:
-    from sklearn.base import BaseEstimator
-except ImportError:
-    raise MissingExtraError("elmore.tasks", "tasks") from None
 
 _PREDICTED_AT_ONCE = 64
 _NOT_SAVED = ("elmo", "static", "cache")

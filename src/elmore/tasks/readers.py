@@ -5,9 +5,6 @@ text; tagged sentences are columns (CoNLL) or CoNLL-U. Any of them may be packed
 is said with its file and line.
 """
 
-import csv
-import io
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from elmore.corpus.compression import open_unpacked, unpacked_name
 from elmore.corpus.lines import decode_lines
+from elmore.corpus.records import numbered_lines, read_records, value_of
 from elmore.errors import ConfigError, DataError
 
 Tokens = list[str]
@@ -70,7 +68,7 @@ def read_texts(
         return _checked(_read_label_lines(path, form), path)
     rows = [
         (_field(record, text_field, where), _field(record, label_field, where))
-        for where, record in _records(path, form)
+        for where, record in read_records(path, form, (text_field, label_field))
     ]
     return _checked(Examples([text for text, _ in rows], [label for _, label in rows]), path)
 
@@ -91,7 +89,7 @@ def read_pairs(
     form: str = _format(path, format, ("tsv", "csv", "jsonl"), "tsv")
     form, text_fields, label_field = known.get(form, (form, text_fields, label_field))
     pairs, labels = [], []
-    for where, record in _records(path, form):
+    for where, record in read_records(path, form, (*text_fields, label_field)):
         label = _field(record, label_field, where)
         if format == "snli" and label == "-":
             continue  # its annotators did not agree
@@ -102,7 +100,7 @@ def read_pairs(
 
 def _read_label_lines(path: Path, form: str) -> Examples:
     texts, labels = [], []
-    for where, line in _lines(path, latin_1=form == "trec"):  # as it is published
+    for where, line in numbered_lines(path, latin_1=form == "trec"):  # as it is published
         label, _, text = line.strip().partition(" ")
         if not text.strip():
             raise DataError(f"{where} has {line!r}; expected a label, a space and a text")
@@ -111,56 +109,8 @@ def _read_label_lines(path: Path, form: str) -> Examples:
     return Examples(texts, labels)
 
 
-def _records(path: Path, form: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give each record by the names of its fields, with where it stands."""
-    if form == "jsonl":
-        for where, line in _lines(path):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{where} is not JSON ({error}); expected an object") from None
-            if not isinstance(record, dict):
-                raise DataError(f"{where} holds a JSON {type(record).__name__}; expected an object")
-            yield where, record
-        return
-    rows = _split_tabs(path) if form == "tsv" else _split_commas(path)
-    header: list[str] | None = None
-    for where, row in rows:
-        if header is None:
-            header = row
-        elif len(row) != len(header):
-            raise DataError(
-                f"{where} has {len(row)} columns; expected {len(header)}: {', '.join(header)}"
-            )
-        else:
-            yield where, dict(zip(header, row, strict=True))
-
-
-def _split_tabs(path: Path) -> Iterator[tuple[str, list[str]]]:
-    for where, line in _lines(path):
-        yield where, line.split("\t")
-
-
-def _split_commas(path: Path) -> Iterator[tuple[str, list[str]]]:
-    with open_unpacked(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        rows = csv.reader(text, strict=True)
-        try:
-            for row in rows:
-                if row:
-                    yield f"{path}, line {rows.line_num},", row
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise DataError(
-                f"{path}, after line {rows.line_num}, is not CSV in UTF-8 ({error}); mend it"
-            ) from None
-
-
 def _field(record: dict[str, Any], name: str, where: str) -> str:
-    if name not in record:
-        raise DataError(
-            f"{where} has no field {name!r}; name one of {', '.join(map(repr, record))}"
-        )
-    value = record[name]
+    value = value_of(record, name, where)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise DataError(f"{where} has {value!r} in field {name!r}; expected a string")
     if not str(value).strip():
@@ -280,17 +230,9 @@ def _format(path: Path, asked: str, by_suffix: tuple[str, ...], otherwise: str) 
     return suffix if suffix in by_suffix else otherwise
 
 
-def _numbered(path: Path, *, latin_1: bool = False) -> Iterator[tuple[int, str]]:
+def _numbered(path: Path) -> Iterator[tuple[int, str]]:
     with open_unpacked(path) as file:
-        lines = (line.decode("latin-1").encode() for line in file) if latin_1 else file
-        yield from enumerate(decode_lines(lines, str(path)), start=1)
-
-
-def _lines(path: Path, *, latin_1: bool = False) -> Iterator[tuple[str, str]]:
-    """Give each line that is not blank, with where it stands."""
-    for number, line in _numbered(path, latin_1=latin_1):
-        if line.strip():
-            yield f"{path}, line {number},", line
+        yield from enumerate(decode_lines(file, str(path)), start=1)
 
 
 def _checked(examples: Examples, path: Path) -> Examples:

@@ -1,0 +1,120 @@
+"""Files of records in, each record by the names of its fields out, with where it stands.
+
+.jsonl and .json have an object a line, .csv and .tsv name their columns in the first line (a tab in
+a .tsv cannot be quoted), .parquet names them itself. All but .parquet may be compressed.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from elmore.corpus.compression import damaged, open_unpacked, unpacked_name
+from elmore.corpus.lines import decode_lines
+from elmore.errors import DataError, MissingExtraError
+
+Record = dict[str, Any]
+
+_FORMATS = {"jsonl": "jsonl", "json": "jsonl", "csv": "csv", "tsv": "tsv", "parquet": "parquet"}
+_ROWS_AT_ONCE = 1000
+
+
+def record_format(path: Path) -> str | None:
+    """Return the format of a file of records by its name, None for any other file."""
+    return _FORMATS.get(Path(unpacked_name(path)).suffix.lower().removeprefix("."))
+
+
+def read_records(path: Path, form: str, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:
+    """Give each record that is not blank with where it stands; of .parquet only these fields."""
+    if form == "parquet":
+        return _read_parquet(path, fields)
+    if form == "jsonl":
+        return _read_json_lines(path)
+    return _with_header(_split_tabs(path) if form == "tsv" else _split_commas(path))
+
+
+def value_of(record: Record, field: str, where: str) -> Any:
+    """Return what stands in a field, which must be there."""
+    if field not in record:
+        raise _no_field(field, where, list(record))
+    return record[field]
+
+
+def numbered_lines(path: Path, *, latin_1: bool = False) -> Iterator[tuple[str, str]]:
+    """Give each line that is not blank, with where it stands."""
+    with open_unpacked(path) as file:
+        lines = (line.decode("latin-1").encode() for line in file) if latin_1 else file
+        for number, line in enumerate(decode_lines(lines, str(path)), start=1):
+            if line.strip():
+                yield f"{path}, line {number}", line
+
+
+def _no_field(field: str, where: str, known: Sequence[str]) -> DataError:
+    return DataError(f"{where} has no field {field!r}; name one of {', '.join(map(repr, known))}")
+
+
+def _read_json_lines(path: Path) -> Iterator[tuple[str, Record]]:
+    for where, line in numbered_lines(path):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{where} is not JSON ({error}); expected an object a line") from None
+        if not isinstance(record, dict):
+            raise DataError(
+                f"{where} holds a JSON {type(record).__name__}; expected an object a line"
+            )
+        yield where, record
+
+
+def _with_header(rows: Iterator[tuple[str, list[str]]]) -> Iterator[tuple[str, Record]]:
+    header: list[str] | None = None
+    for where, row in rows:
+        if header is None:
+            header = row
+        elif len(row) != len(header):
+            raise DataError(
+                f"{where} has {len(row)} columns; expected {len(header)}: {', '.join(header)}"
+            )
+        else:
+            yield where, dict(zip(header, row, strict=True))
+
+
+def _split_tabs(path: Path) -> Iterator[tuple[str, list[str]]]:
+    for where, line in numbered_lines(path):
+        yield where, line.split("\t")
+
+
+def _split_commas(path: Path) -> Iterator[tuple[str, list[str]]]:
+    with open_unpacked(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        rows = csv.reader(text, strict=True)
+        try:
+            for row in rows:
+                if row:
+                    yield f"{path}, line {rows.line_num}", row
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise DataError(
+                f"{path}, after line {rows.line_num}, is not CSV in UTF-8 ({error}); fix it"
+            ) from None
+
+
+def _read_parquet(path: Path, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:
+    try:
+        import pyarrow  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtraError("reading .parquet", "parquet") from None
+    try:
+        with parquet.ParquetFile(path) as file:
+            columns = file.schema_arrow.names
+            for field in fields:
+                if field not in columns:
+                    raise _no_field(field, str(path), columns)
+            batches = file.iter_batches(columns=list(fields), batch_size=_ROWS_AT_ONCE)
+            rows = (row for batch in batches for row in batch.to_pylist())
+            for number, row in enumerate(rows, start=1):
+                yield f"{path}, row {number}", row
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise damaged(path, error) from None

@@ -1,0 +1,86 @@
+"""With the core alone, without any extra: every module is imported, every command has its help."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from elmore.cli.main import app
+
+# What the extras bring; found by find_spec and by import alike.
+_BLOCKER = """
+import sys
+EXTRAS = {"sklearn", "faiss", "gensim", "matplotlib", "koreanize_matplotlib", "pyarrow",
+          "zstandard", "mecab", "tensorboard", "pandas"}
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocker())
+import importlib.util
+real = importlib.util.find_spec
+def find_spec(name, package=None):
+    return None if name.partition(".")[0] in EXTRAS else real(name, package)
+importlib.util.find_spec = find_spec
+"""
+
+
+def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", _BLOCKER + code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def elmore(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return run("from elmore.cli.main import main; main()", *arguments)
+
+
+@pytest.mark.slow
+def test_every_module_can_be_imported() -> None:
+    code = """
+from importlib import import_module
+from pkgutil import walk_packages
+import elmore
+names = [m.name for m in walk_packages(elmore.__path__, "elmore.") if m.name != "elmore.__main__"]
+for name in names:
+    import_module(name)
+print(len(names), *sorted(EXTRAS & sys.modules.keys()))
+"""
+    done = run(code)
+    assert done.stderr == ""
+    assert int(done.stdout) > 100  # and no extra behind it
+
+
+@pytest.mark.slow
+def test_every_command_has_its_help() -> None:
+    code = """
+from elmore.cli.main import app, run
+for verb in sys.argv[1:]:
+    assert run([verb, "--help"]) == 0, verb
+"""
+    verbs = [name for name in app if not name.startswith("-")]
+    done = run(code, *verbs)
+    assert done.stderr == ""
+    for verb in verbs:
+        assert f"Usage: elmore {verb}" in done.stdout
+
+
+def test_a_mistyped_command_is_one_line() -> None:
+    done = elmore("embd", "x")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "embed" in done.stderr
+
+
+def test_a_task_names_the_line_to_install(tmp_path: Path) -> None:
+    examples = tmp_path / "texts.tsv"
+    examples.write_text("text\tlabel\na\tb\n")
+    done = elmore("train", "classify", "--train", examples, "--out", tmp_path / "task")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "elmore: elmore.tasks.Classifier needs an extra: pip install 'elmore[tasks]'\n"
+    )
