@@ -9,6 +9,7 @@ sense.
 Shapes: N occurrences, p projection_dim, D = 2p.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -24,7 +25,8 @@ from elmore.senses.topics import topic_vectors
 
 _MAX_DIMS = 20  # principal components that are clustered
 _FEWEST = 10  # occurrences that can show more than one sense
-_LEAST_AGREEMENT = 0.4  # above it is called moderate (Landis and Koch 1977)
+_LEAST_AGREEMENT = 0.35  # views with independent groups of their own reach 1 / 3
+_LEAST_ERRORS = 3  # and standard errors of what chance gives, about 1 / sqrt(N)
 _SENTENCES_AT_ONCE = 128
 _OTHERS = 1_000  # occurrences of other words that stand for the rest of a corpus
 
@@ -83,11 +85,12 @@ def find_groups(views: Views, *, max_groups: int = 8, seed: int = 1) -> Groups:
     if n < _FEWEST:
         return best
     alone = _principal(views.expected), _principal(views.topics)
+    least = max(_LEAST_AGREEMENT, _LEAST_ERRORS / math.sqrt(n))
     for n_groups in range(2, min(max_groups, n // 5) + 1):
         groups = cluster(vectors, n_groups, seed=seed)
         given = [_nearest_groups(view, groups.labels) for view in alone]
         agreement = _kappa(*given)
-        if agreement >= max(_LEAST_AGREEMENT, best.agreement):  # of equals, the finer
+        if agreement >= max(least, best.agreement):  # of equals, the finer
             best = replace(groups, agreement=agreement)
     return best
 
