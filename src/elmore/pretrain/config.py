@@ -12,6 +12,7 @@ from elmore.errors import ConfigError
 from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig, Precision
 from elmore.text import Normalization
 from elmore.text.reading import Reading
+from elmore.text.sentences import check_language
 
 Optimizer = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]
@@ -54,6 +55,7 @@ class CorpusConfig:
             _one_of(Normalization, normalization=self.normalization)
         if self.split_sentences is not None:
             _names(split_sentences=self.split_sentences)
+            check_language(self.split_sentences)
         _at_least(1, min_count=self.min_count)
         _at_least(N_MARKS + 1, max_words=self.max_words)
         _numbers(held_out=self.held_out, lowercase=self.lowercase)
