@@ -148,14 +148,14 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         """
         config = self._fit_config()  # which refuses what cannot be, before anything takes time
         train, dev = self._examples(X, y), self._dev(dev)
-        labels = sorted(set(self._labels_of(train.y)))
-        if len(labels) < 2:
-            raise DataError(
-                f"all training examples have the label {labels[0]!r}; give examples of two or more"
-            )
         if dev is None:
             train, dev = self.hold_out(train)
         self.classes_ = np.array(sorted(set(self._labels_of(train.y))))
+        if len(self.classes_) < 2:
+            raise DataError(
+                f"all training examples have the label {str(self.classes_[0])!r}; "
+                "give examples of two or more"
+            )
         unseen = sorted(set(self._labels_of(dev.y)) - set(self.classes_))
         if unseen:
             raise DataError(
