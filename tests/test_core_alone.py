@@ -84,3 +84,9 @@ def test_a_task_names_the_line_to_install(tmp_path: Path) -> None:
     assert done.stderr == (
         "elmore: elmore.tasks.Classifier needs an extra: pip install 'elmore[tasks]'\n"
     )
+
+
+def test_a_probe_names_it_before_it_reads_anything(tmp_path: Path) -> None:
+    done = elmore("probe", "--train", tmp_path / "none", "--dev", tmp_path / "none")
+    assert done.returncode == 2
+    assert done.stderr == "elmore: a probe needs an extra: pip install 'elmore[senses]'\n"

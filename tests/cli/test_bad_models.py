@@ -212,3 +212,22 @@ def test_weights_of_another_model(
     message = refused("embed", "hi", "-m", broken_model)
     assert str(broken_model) in message
     assert named in message
+
+
+def test_folders_of_another_kind_say_where_the_model_is(
+    refused: Refused, broken_model: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task/config.json").write_text('{"format": "elmore-task-1", "task": "tag"}')
+    for command in (["info"], ["embed", "hi", "-m"]):
+        said = refused(*command, tmp_path / "task")
+        assert "task is a trained task, not a model; use it with elmore predict" in said
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text('{"recipe": {}, "start": null}')
+    said = refused("embed", "hi", "-m", run)
+    assert f"without a model yet; resume it: elmore pretrain --out {run}" in said
+    (run / "model").mkdir()
+    (run / "model/config.json").write_text("{}")
+    said = refused("embed", "hi", "-m", run)
+    assert f"run is a training run; its model is {run / 'model'}" in said

@@ -49,7 +49,10 @@ def test_there_and_back(elmore: Run, published: Path, tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for arguments in ((published, "--out", ours), (ours, "--out", theirs, "--to", "bilm-tf")):
         result = elmore("convert", *arguments)
-        assert (result.code, result.out, result.err) == (0, "", "")
+        (said,) = result.records
+        folder = Path(str(arguments[2]))
+        assert said["folder"] == str(folder)
+        assert said["files"] == {path.name: path.stat().st_size for path in folder.iterdir()}
     assert set(contents(ours)) == {"config.json", "model.safetensors", "vocab.txt"}
     assert set(contents(theirs)) == set(contents(published))
     assert json.loads(contents(theirs)["options.json"]) == json.loads(

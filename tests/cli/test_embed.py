@@ -12,7 +12,7 @@ import pytest
 from elmore import Elmo
 from elmore.embed import TokenVectors
 
-from .conftest import Run
+from .conftest import Refused, Run
 
 TEXTS = ["The cat didn't sit.", "", "한국어 문장 😀 .", 'A "quoted" U.S. bank']
 
@@ -151,3 +151,37 @@ def test_a_terminal_gets_a_table(
     assert (result.code, result.err) == (0, "")
     assert "first 6 of 12 numbers" in shown
     assert [line.split()[0] for line in shown.splitlines()[2:]] == ["a", "[bold]bank[/bold]"]
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "first-last"])
+def test_pooling_gives_one_vector_per_text(
+    elmore: Run, tiny_model: Path, elmo: Elmo, pooling: Any
+) -> None:
+    records = elmore(
+        "embed", *TEXTS, "-m", tiny_model, "--pooling", pooling, "--layers", "all"
+    ).records
+    expected = elmo.encode(TEXTS, pooling=pooling, layers="all")  # (texts, L + 1, D)
+    found = np.array([record["vectors"] for record in records])
+    np.testing.assert_allclose(found[:, :, 0], expected, atol=1e-6)
+    words = [" ".join(text.tokens) for text in elmo.encode_tokens(TEXTS)]
+    assert [record["tokens"] for record in records] == [[text] for text in words]
+
+
+def test_pooling_in_a_file(elmore: Run, tiny_model: Path, elmo: Elmo, tmp_path: Path) -> None:
+    done = elmore("embed", *TEXTS, "-m", tiny_model, "--pooling", "mean", "-o", tmp_path / "a.npz")
+    assert done.code == 0
+    with np.load(tmp_path / "a.npz") as file:
+        found = np.concatenate([file[str(i)] for i in range(len(TEXTS))])
+    np.testing.assert_allclose(found, elmo.encode(TEXTS), atol=1e-6)
+
+
+def test_device(elmore: Run, refused: Refused, tiny_model: Path) -> None:
+    assert elmore("embed", "a", "-m", tiny_model, "--device", "cpu").records
+    said = refused("embed", "a", "-m", tiny_model, "--device", "nowhere")
+    assert "the model cannot be put on nowhere" in said
+
+
+@pytest.mark.parametrize("language", ["klingon", "", "EN", "e"])
+def test_a_language_that_is_none(refused: Refused, tiny_model: Path, language: str) -> None:
+    said = refused("embed", "a", "-m", tiny_model, "--split-sentences", language)
+    assert f"split_sentences is {language!r}; expected a language code" in said

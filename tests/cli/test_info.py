@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import elmore as package
+from elmore.formats import bundled_models
 
 from .conftest import Run
 
@@ -53,3 +55,26 @@ def test_what_training_wrote_down(elmore: Run, broken_model: Path) -> None:
 def test_version(elmore: Run) -> None:
     result = elmore("--version")
     assert (result.code, result.out, result.err) == (0, f"{package.__version__}\n", "")
+
+
+def test_a_terminal_gets_names_and_values(
+    elmore: Run, broken_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = json.loads((broken_model / "options.json").read_text())
+    options |= {"held_out": {"forward_perplexity": 5.5, "texts": ["a.txt", "b.txt"]}}
+    (broken_model / "options.json").write_text(json.dumps(options))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    shown = [" ".join(line.split()) for line in elmore("info", broken_model).out.splitlines()]
+    assert "training held out forward perplexity 5.5" in shown
+    assert "training held out texts a.txt, b.txt" in shown
+    assert "filters 1:4, 2:6, 3:8" in shown
+    assert not any("{" in line or "[" in line for line in shown)
+
+
+def test_paths_of_models_are_not_wrapped(elmore: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    shown = elmore("models").out.splitlines()
+    for name, folder in bundled_models().items():
+        assert f"{name}: {folder / 'README.md'}" in shown

@@ -13,7 +13,7 @@ import pytest
 from elmore import Elmo
 from elmore.embed import TokenVectors
 
-from .conftest import Run
+from .conftest import Refused, Run
 
 LINES = "The cat didn't sit.\n\n한국어 문장 😀 e\u0301 .\na\x00b שלום\nThe cat didn't sit.\n"
 TEXTS = LINES.splitlines()
@@ -109,10 +109,14 @@ def test_the_same_run_gives_the_same_bytes(
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
-def test_an_old_file_is_replaced(elmore: Run, tiny_model: Path, tmp_path: Path) -> None:
+def test_an_old_file_is_replaced_only_if_asked(
+    elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("old")
-    assert elmore("embed", "new", "-m", tiny_model, "--out", out).code == 0
+    arguments = ("embed", "new", "-m", tiny_model, "--out", out)
+    assert "out.jsonl exists already; add --overwrite" in refused(*arguments)
+    assert elmore(*arguments, "--overwrite").code == 0
     assert [json.loads(line)["tokens"] for line in out.read_text().splitlines()] == [["new"]]
 
 

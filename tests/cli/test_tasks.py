@@ -135,6 +135,7 @@ def test_compare_on_examples_kept_back(
         (["--label-field", "mark"], "has no field 'mark'; name one of 'text', 'label'"),
         (["--layers", "all"], "expected mix, top, or the number of a layer"),
         (["--elmo", "none"], "there are no vectors to learn from"),
+        (["--elmo", "nowhere", "--n-epochs", "0"], "n_epochs is 0; expected a whole number"),
         (["--elmo", "nowhere"], "there is no folder 'nowhere'"),
     ],
 )

@@ -215,3 +215,36 @@ def test_texts_that_are_none(tiny_elmo: Elmo, texts: Any, message: str) -> None:
 def test_cached_vectors_need_a_vocabulary(tiny_model: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="name it with vocab="):
         Elmo.from_pretrained(tiny_model, word_vectors=tmp_path / "words.hdf5")
+
+
+def test_a_name_in_the_place_of_a_model() -> None:
+    with pytest.raises(ConfigError, match=r"call Elmo\.from_pretrained\('en'\)"):
+        Elmo("en")  # type: ignore[arg-type]
+
+
+def test_similarity_is_the_cosine_of_pooled_vectors(tiny_elmo: Elmo) -> None:
+    a, b = ["the cat", "a dog ran", ""], ["the cat", "rain"]
+    found = tiny_elmo.similarity(a, b, pooling="max", layers="top")
+    first, second = (tiny_elmo.encode(x, pooling="max", layers="top") for x in (a, b))
+    assert found.shape == (3, 2)
+    for i, j in np.ndindex(2, 2):
+        norms = np.linalg.norm(first[i]) * np.linalg.norm(second[j])
+        assert found[i, j] == pytest.approx(first[i] @ second[j] / norms, abs=1e-6)
+    assert found[0, 0] == pytest.approx(1)
+    assert found[2].tolist() == [0, 0]  # there is no word in it
+    with pytest.raises(ConfigError, match="similarity needs one vector per text"):
+        tiny_elmo.similarity(a, b, layers="all")
+
+
+def test_progress_is_shown_only_if_asked(
+    tiny_elmo: Elmo, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for encode in (tiny_elmo.encode, tiny_elmo.encode_tokens):
+        quiet = encode(["a b", "c"])
+        assert capsys.readouterr() == ("", "")
+        shown = encode(["a b", "c"], show_progress=True)
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "encoding" in captured.err
+        assert "100%" in captured.err
+        assert len(shown) == len(quiet)

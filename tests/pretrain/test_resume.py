@@ -120,6 +120,24 @@ def test_until_the_first_checkpoint_a_run_may_be_another(tmp_path: Path, text: P
     check_same(tmp_path / "run", tmp_path / "whole")
 
 
+def test_a_run_is_resumed_without_its_flags(tmp_path: Path, text: Path) -> None:
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    recipe = small(checkpoint_every=2, static=str(write_vectors(tmp_path / "vectors.txt")))
+    with pytest.raises(CrashError):
+        pretrain([text], run, recipe, tell=crash_after(3))
+    assert run_elmore(["pretrain", "--out", str(run)]) == 0
+    pretrain([text], whole, recipe)
+    check_same(run, whole)
+
+
+def test_flags_that_contradict_the_run(
+    begun: Path, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, "pretrain", "--out", begun, "--learning-rate", "0.5")
+    assert "was begun with learning_rate = " in said
+    assert "was begun with " in refused(capsys, "pretrain", "--out", begun, "--recipe", "small-cpu")
+
+
 # --- what cannot go on ----------------------------------------------------------------------------
 
 

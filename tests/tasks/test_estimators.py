@@ -348,3 +348,19 @@ def test_the_gradients_of_the_mix_are_those_of_its_equation(tiny_elmo: Elmo) -> 
     by_layer = (h * upstream).sum(dim=(1, 2, 3))
     torch.testing.assert_close(mix.gamma.grad, (s * by_layer).sum())
     torch.testing.assert_close(mix.w.grad, gamma * s * (by_layer - (s * by_layer).sum()))
+
+
+def test_examples_without_labels_that_the_task_knows(tiny_elmo: Elmo) -> None:
+    model = Classifier(tiny_elmo, **SMALL | {"n_epochs": 1}).fit(texts(8), dev=texts(4, 2))
+    with pytest.raises(DataError, match=r"knows none of the examples' labels \('the', 'a'\)"):
+        model.evaluate(["film was good", "film was bad"], ["the", "a"])
+
+
+def test_one_label_only_is_nothing_to_learn(tiny_elmo: Elmo) -> None:
+    with pytest.raises(DataError, match="all training examples have the label 'yes'"):
+        Classifier(tiny_elmo, **SMALL).fit(["good", "fine", "a"], ["yes"] * 3)
+
+
+def test_bad_settings_are_refused_before_anything_is_read() -> None:
+    with pytest.raises(ConfigError, match="n_epochs is 0; expected a whole number, at least 1"):
+        Classifier("a folder that does not exist", n_epochs=0).fit(["a", "b"], ["x", "y"])

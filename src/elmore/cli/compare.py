@@ -73,6 +73,7 @@ def compare(
     from elmore.tasks.compare import draw, summarize
 
     model = new_task(task, elmo, static, settings)
+    model.check_settings()
     learnt = read_examples(task, train, data)
     if dev is None:
         learnt, watched = model.hold_out(learnt)

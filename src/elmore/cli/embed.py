@@ -16,10 +16,12 @@ def embed(
     *texts: Annotated[str, Parameter(allow_leading_hyphen=True)],
     model: Annotated[str, Parameter(alias="-m")] = "en",
     out: Annotated[Path | None, Parameter(alias="-o")] = None,
+    overwrite: Annotated[bool, Parameter(negative="")] = False,
     layers: Annotated[
         Literal["mix", "all", "top", "context", "expected"] | int,
         Parameter(converter=arguments.layers),
     ] = "mix",
+    pooling: Literal["mean", "max", "first-last"] | None = None,
     dtype: Literal["float32", "float16"] = "float32",
     precision: Literal["float32", "bfloat16", "auto"] = "float32",
     tokenizer: str | None = None,
@@ -29,8 +31,11 @@ def embed(
     vocab: Path | None = None,
     word_vectors: Path | None = None,
     batch_tokens: Annotated[int, Parameter(converter=arguments.whole_number)] = 4096,
+    device: str = "cpu",
 ) -> None:
-    """Give one vector per word: a table on a terminal, JSON Lines in a pipe, or a file.
+    """Give one vector per word, or per text (--pooling).
+
+    A table on a terminal, JSON Lines in a pipe, or a file.
 
     Parameters
     ----------
@@ -41,10 +46,14 @@ def embed(
         A model folder, the name of a bundled model, or hf://owner/name.
     out
         Where to write: .jsonl, .npz, .h5 (AllenNLP's layout) or .parquet.
+    overwrite
+        Replace --out if it exists.
     layers
         mix (the mean of all layers), all, top, or the number of a layer; 0 knows no context. Or
         what predicts each word without reading it: context (the forward state before it beside the
         backward state after it) or expected (their sum).
+    pooling
+        One vector per text instead of one per word: mean, max or first-last.
     dtype
         What the numbers are stored in.
     precision
@@ -64,6 +73,8 @@ def embed(
         An HDF5 of cached token vectors, a row for each word of the vocabulary.
     batch_tokens
         How many tokens to read at once.
+    device
+        Where the network runs: cpu, cuda, cuda:1, …
     """
     from elmore.embed import (
         CorpusOptions,
@@ -77,8 +88,9 @@ def embed(
 
     if out is not None:
         check_out(out)
-    if split_sentences == "":
-        raise ConfigError("--split-sentences needs a language, such as en or ko")
+        if out.exists() and not overwrite and not spool_folder(out).exists():
+            raise ConfigError(f"{out} exists already; add --overwrite, or choose another --out")
+    options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences, pooling)
     lines = (text for (text,) in read_input(texts, [text_field]))
     elmo = Elmo.from_pretrained(
         model,
@@ -87,8 +99,8 @@ def embed(
         word_vectors=word_vectors,
         max_batch_tokens=batch_tokens,
         precision=precision,
+        device=device,
     )
-    options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences)
     with progress_bar(shown=out is not None or not sys.stdout.isatty()) as bar:
         n_texts = None if split_sentences else count_texts(texts)
         task = bar.add_task("embedding", total=n_texts, tokens=0)
@@ -110,6 +122,6 @@ def embed(
             size = embed_corpus(elmo, lines, out, options, progress)
         except KeyboardInterrupt:
             kept = spool_folder(out).exists()
-            raise KeyboardInterrupt("the same command goes on from here" if kept else "") from None
+            raise KeyboardInterrupt("the same command resumes from here" if kept else "") from None
     if sys.stderr.isatty():
         sys.stderr.write(f"{out}: {size.n_texts:,} texts, {size.n_tokens:,} tokens\n")

@@ -59,11 +59,14 @@ def index(
     from elmore.embed import Elmo
     from elmore.senses.build import build_index
     from elmore.senses.index import IndexConfig
+    from elmore.text.sentences import check_language
 
     if not texts:
         raise ConfigError("there is no text; name the files of the corpus")
     if STANDARD_INPUT in texts:
         raise ConfigError("standard input cannot be read twice, as going on needs; name a file")
+    if split_sentences is not None:
+        check_language(split_sentences)
     check_texts(texts)
     elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
     config = IndexConfig(

@@ -18,7 +18,7 @@ app = App(
     suppress_keyboard_interrupt=False,  # said and answered below
 )
 for verb, summary in {
-    "embed": "Give one vector per word of texts, files or standard input.",
+    "embed": "Give one vector per word, or per text, of texts, files or standard input.",
     "fill": "Give the most probable words for a blank, or for a word's place.",
     "models": "List the models that come with the package.",
     "info": "Say what a model is.",

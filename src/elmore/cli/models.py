@@ -45,7 +45,6 @@ def _print(found: list[dict[str, Any]]) -> None:
     table.add_column("model")
     for column in ("dim", "layers", "vocabulary", "tokenizer", "perplexity", "MB"):
         table.add_column(column, justify="right")
-    table.add_column("card", overflow="fold")
     for facts in found:
         table.add_row(
             facts["name"],
@@ -55,6 +54,7 @@ def _print(found: list[dict[str, Any]]) -> None:
             facts["tokenizer"],
             f"{facts['forward_perplexity']:.1f} / {facts['backward_perplexity']:.1f}",
             f"{facts['megabytes']:.1f}",
-            str(Path(facts["folder"]) / "README.md"),
         )
     Console().print(table)
+    for facts in found:  # by itself: a path that is wrapped cannot be copied
+        sys.stdout.write(f"{facts['name']}: {Path(facts['folder']) / 'README.md'}\n")

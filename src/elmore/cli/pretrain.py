@@ -16,7 +16,7 @@ from elmore.errors import ConfigError
 def pretrain(
     *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     out: Annotated[Path, Parameter(alias="-o")],
-    recipe: str = "small-cpu",
+    recipe: str | None = None,
     start: Annotated[str | None, Parameter(name="--from")] = None,
     new_vocabulary: Annotated[bool, Parameter(negative="")] = False,
     processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
@@ -32,7 +32,8 @@ def pretrain(
     out
         The folder of the run; the trained model will be its folder "model".
     recipe
-        tiny, small-cpu, original, or a TOML file; every field has a flag too.
+        tiny, small-cpu, original, or a TOML file; every field has a flag too. Without it, the
+        recipe of the run that is resumed; small-cpu for a new one.
     start
         A trained model to go on from: a folder, a bundled name or hf://owner/name.
     new_vocabulary
@@ -42,10 +43,11 @@ def pretrain(
     """
     from elmore.formats import read_pretrained
     from elmore.pretrain.recipes import read_recipe
-    from elmore.pretrain.run import MODEL, Start, check_start, recipe_of_start
+    from elmore.pretrain.run import MODEL, Start, check_start, recipe_of_run, recipe_of_start
     from elmore.pretrain.run import pretrain as run_pretraining
 
     given = changes(flags)
+    recipe = recipe or recipe_of_run(out) or "small-cpu"
     begin = None
     if start is None:
         if new_vocabulary:

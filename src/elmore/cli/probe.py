@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from cyclopts import Parameter
 from elmore.cli import arguments
 from elmore.cli.task_flags import DEFAULT_DATA, DataFlags, read_examples
 from elmore.cli.terminal import print_facts
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, MissingExtraError
 
 
 def probe(
@@ -39,6 +40,8 @@ def probe(
     from elmore.embed import Elmo
     from elmore.senses.probe import probe_layers, tag_vectors
 
+    if find_spec("sklearn") is None:
+        raise MissingExtraError("a probe", "senses")  # before all is embedded
     if data.format == "srl":
         raise ConfigError("--format is 'srl', which tags clauses; a probe needs tags of words")
     known, asked = read_examples("tag", train, data)[:max_train], read_examples("tag", dev, data)

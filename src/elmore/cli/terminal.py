@@ -59,12 +59,27 @@ class TablePrinter:
 def print_facts(facts: Mapping[str, Any]) -> None:
     """Print names and values, aligned."""
     table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in facts.items():
-        shown = (
-            "none" if value in (None, {}) else f"{value:,}" if type(value) is int else str(value)
-        )
-        table.add_row(Text(name.replace("_", " ")), Text(shown))
+    for name, value in _flat(facts):
+        table.add_row(Text(name.replace("_", " ")), Text(_shown(value)))
     Console().print(table)
+
+
+def _flat(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Give names and values, those of a mapping under its name: "training held_out"."""
+    for name, value in facts.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list | tuple):  # pairs such as filters as they are given: 1:32, 2:32
+        inner = [":".join(map(str, x)) if isinstance(x, list | tuple) else str(x) for x in value]
+        return ", ".join(inner) or "none"
+    if value is None or value == {}:
+        return "none"
+    return f"{value:,}" if type(value) is int else str(value)
 
 
 class _TokensPerSecond(ProgressColumn):

@@ -53,6 +53,7 @@ def train(
     if out.exists():
         raise ConfigError(f"{out} exists already; choose another name")
     model = new_task(task, elmo, static, settings)
+    model.check_settings()
     examples = read_examples(task, train, data)
     watched = None if dev is None else read_examples(task, dev, data)
     run = out.with_name(f"{out.name}.run")

@@ -6,6 +6,7 @@ from elmore.checks import at_least, numbers, one_of, strings
 from elmore.corpus.sentence_reader import Reading
 from elmore.errors import ConfigError
 from elmore.text import Normalization
+from elmore.text.sentences import check_language
 
 N_MARKS = 3  # <S>, </S> and <UNK>: the first rows of every vocabulary
 
@@ -40,6 +41,7 @@ class CorpusConfig:
             one_of(Normalization, normalization=self.normalization)
         if self.split_sentences is not None:
             strings(split_sentences=self.split_sentences)
+            check_language(self.split_sentences)
         at_least(1, min_count=self.min_count)
         at_least(N_MARKS + 1, max_words=self.max_words)
         numbers(held_out=self.held_out, lowercase=self.lowercase)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from elmore.text.normalize import Normalization, normalize
-from elmore.text.sentences import split_sentences
+from elmore.text.sentences import check_language, split_sentences
 from elmore.text.token import Tokenizer
 from elmore.text.tokenizers import tokenizer_by_name
 
@@ -20,6 +20,10 @@ class Reading:
     """What is done to a line first."""
     language: str | None
     """That of the rules that split lines into sentences; None: a line is a sentence."""
+
+    def __post_init__(self) -> None:
+        if self.language is not None:
+            check_language(self.language)
 
     def sentences(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """Return the words of each sentence that has any."""

@@ -17,12 +17,14 @@ from queue import Queue
 from threading import Event, Thread
 
 from elmore.embed.elmo import Elmo
-from elmore.embed.pooling import Layers, check_layers, layers_dim
+from elmore.embed.pooling import Layers, Pooling, check_layers, layers_dim
 from elmore.embed.results import DType, TokenVectors
 from elmore.embed.spool import Block, BlockSpool
 from elmore.embed.writers import check_out, open_writer
+from elmore.errors import ConfigError
 from elmore.locks import locked_folder
 from elmore.text import normalize, split_sentences
+from elmore.text.sentences import check_language
 
 _MAX_BLOCK_TOKENS = 2**16  # what a kill may cost, however small the vectors
 _BLOCKS_AHEAD = 2
@@ -41,8 +43,16 @@ class CorpusOptions:
     """Whether the marks have vectors too."""
     split_sentences: str | None = None
     """The language by whose rules each line is split into texts; None: a line is a text."""
+    pooling: Pooling | None = None
+    """How the words of a text become one vector, as in `Elmo.encode`; None: a vector per word."""
     block_numbers: int = 2**24
     """Numbers in the vectors of a block: 64 MB as float32, some 65,000 tokens of 256."""
+
+    def __post_init__(self) -> None:
+        if self.split_sentences is not None:
+            check_language(self.split_sentences)
+        if self.pooling is not None and self.keep_sentence_marks:
+            raise ConfigError("pooling leaves the sentence marks out; leave one of the two out")
 
 
 Progress = Callable[[int, int | None], None]
@@ -149,6 +159,19 @@ def _texts(line: str, language: str | None) -> list[str]:
 def _embed(
     elmo: Elmo, block: Block, options: CorpusOptions, progress: Progress
 ) -> list[TokenVectors]:
+    if options.pooling is not None:
+        pooled = elmo._encode(
+            block.texts,
+            pooling=options.pooling,
+            layers=options.layers,
+            output="numpy",
+            dtype=options.dtype,
+            done=lambda n_tokens: progress(1, n_tokens),
+        )
+        return [
+            TokenVectors((" ".join(words),), vectors[..., None, :], None)
+            for words, vectors in zip(block.texts, pooled, strict=True)
+        ]
     return elmo._encode_tokens(
         block.texts,
         layers=options.layers,

@@ -21,6 +21,7 @@ from elmore.embed.pooling import (
     select_layers,
 )
 from elmore.embed.precision import PrecisionName
+from elmore.embed.progress import text_bar
 from elmore.embed.reader import CarriedState, EngineName, Reader
 from elmore.embed.results import (
     DType,
@@ -67,6 +68,11 @@ class Elmo:
         precision: PrecisionName = "float32",
         device: str | torch.device = "cpu",
     ) -> None:
+        if not isinstance(model, Pretrained):
+            raise ConfigError(
+                f"Elmo takes a loaded model, and got {model!r}; to load one, call "
+                f"Elmo.from_pretrained({str(model)!r})"
+            )
         try:
             model.bilm.requires_grad_(False).to(device)
         except (AssertionError, RuntimeError) as error:  # torch has both for a device that is not
@@ -212,6 +218,7 @@ class Elmo:
         standardize: bool = False,
         output: Output = "numpy",
         dtype: DType = "float32",
+        show_progress: bool = False,
     ) -> list[TokenVectors]:
         """Return one vector per word of each text.
 
@@ -222,15 +229,18 @@ class Elmo:
         half as wide. A list of these gives a dictionary of vectors, from one reading. A sentence
         mark that is kept has zeros for the side on which there is nothing. `standardize` takes
         the model's calibration off, so that cosines spread out; there is none for "mix".
+        `show_progress` draws a bar on standard error.
         """
-        return self._encode_tokens(
-            texts,
-            layers=layers,
-            keep_sentence_marks=keep_sentence_marks,
-            standardize=standardize,
-            output=output,
-            dtype=dtype,
-        )
+        with text_bar(texts, shown=show_progress) as done:
+            return self._encode_tokens(
+                texts,
+                layers=layers,
+                keep_sentence_marks=keep_sentence_marks,
+                standardize=standardize,
+                output=output,
+                dtype=dtype,
+                done=done,
+            )
 
     def encode(
         self,
@@ -240,12 +250,46 @@ class Elmo:
         layers: Layers = "mix",
         output: Output = "numpy",
         dtype: DType = "float32",
+        show_progress: bool = False,
     ) -> Any:
         """Return one vector per text, (texts, D); for layers="all" (texts, L + 1, D).
 
         Only the text's own words are pooled: no padding, no sentence marks. A text without words
-        gets zeros.
+        gets zeros. `show_progress` draws a bar on standard error.
         """
+        with text_bar(texts, shown=show_progress) as done:
+            return self._encode(
+                texts, pooling=pooling, layers=layers, output=output, dtype=dtype, done=done
+            )
+
+    def similarity(
+        self, a: Texts, b: Texts, *, pooling: Pooling = "mean", layers: Layers = "mix"
+    ) -> npt.NDArray[np.float32]:
+        """Return the cosine of each text of `a` with each of `b`, (A, B), by pooled vectors.
+
+        A text without words has the cosine 0 with every other.
+        """
+        if layers == "all":
+            raise ConfigError("layers is 'all'; similarity needs one vector per text: choose one")
+        sides = []
+        for texts in (a, b):
+            vectors = self.encode(texts, pooling=pooling, layers=layers)
+            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+            sides.append(vectors / np.where(norms == 0, 1, norms))
+        cosines: npt.NDArray[np.float32] = sides[0] @ sides[1].T
+        return cosines
+
+    def _encode(
+        self,
+        texts: Texts,
+        *,
+        pooling: Pooling,
+        layers: Layers,
+        output: Output,
+        dtype: DType,
+        done: Callable[[int], None],
+    ) -> Any:
+        """Do what is public elsewhere; `done` is told the tokens of each text when it is read."""
         check_word("pooling", pooling, Pooling)
         check_layers(layers, self.n_layers)
         convert = converter(output, dtype)
@@ -255,6 +299,7 @@ class Elmo:
         pooled = torch.zeros(len(tokenized), *shape, device=self.reader.device)
         for i, everything in self.reader.read([text.tokens for text in tokenized]):
             pooled[i] = pool(select_layers(everything, layers, self.mix), pooling)
+            done(len(tokenized[i].tokens))
         return convert(pooled)
 
     def scores(self, texts: Texts) -> list[Scores]:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from elmore.errors import FormatError
+from elmore.folders import is_format
 from elmore.formats.bilm_tf import read_bilm_tf_folder
 from elmore.formats.native import CONFIG, WEIGHTS, read_native
 from elmore.formats.pretrained import Pretrained
@@ -25,9 +26,26 @@ def read_pretrained(name_or_path: str | Path, vocab: Path | None = None) -> Pret
     """Read a model in any format; `vocab` is for folders that have no vocabulary."""
     folder = _folder(name_or_path)
     is_published = any(folder.glob("*options*.json")) and not (folder / WEIGHTS).exists()
+    if not is_published:
+        _check_is_model(folder)
     if (folder / CONFIG).exists() and not is_published:
         return read_native(folder, vocab)
     return read_bilm_tf_folder(folder, vocab)
+
+
+def _check_is_model(folder: Path) -> None:
+    """Refuse elmore folders of other kinds, and say where the model is."""
+    if is_format(folder / CONFIG, "elmore-task-1"):
+        raise FormatError(
+            f"{folder} is a trained task, not a model; use it with elmore predict or evaluate"
+        )
+    if (folder / "run.json").exists() and not (folder / CONFIG).exists():
+        if (folder / "model" / CONFIG).exists():
+            raise FormatError(f"{folder} is a training run; its model is {folder / 'model'}")
+        raise FormatError(
+            f"{folder} is a training run without a model yet; resume it: "
+            f"elmore pretrain --out {folder}"
+        )
 
 
 def _folder(name_or_path: str | Path) -> Path:

@@ -1,4 +1,4 @@
-"""A recipe's name or TOML file in, a whole configuration out.
+"""A recipe's name, its TOML file or the run.json of a run in, a whole configuration out.
 
 The tables are [corpus], [token_encoder], [lstm], [static] and [training]; a field that is left out
 has its default, one that does not exist is an error. A limit that is switched off is "none".
@@ -13,7 +13,7 @@ from typing import Any
 
 from elmore.corpus.config import CorpusConfig
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import as_tuples
+from elmore.folders import as_tuples, read_json
 from elmore.model import CharCnnConfig, LstmConfig
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 
@@ -41,14 +41,20 @@ def read_recipe(name_or_path: str, changes: Mapping[str, Any] | None = None) -> 
             f"there is no recipe {name_or_path!r}; expected one of {', '.join(bundled)}, "
             "or a TOML file"
         )
+    if path.suffix == ".json":
+        return recipe_from(_changed(read_json(path).get("recipe", {}), changes), str(path))
     try:
         content = tomllib.loads(path.read_bytes().decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(f"{path} is not TOML ({error}); mend it") from None
+    return recipe_from(_changed(content, changes), str(path))
+
+
+def _changed(content: dict[str, Any], changes: Mapping[str, Any] | None) -> dict[str, Any]:
     for name, value in (changes or {}).items():
         table = next(table for table, cls in TABLES.items() if name in _fields(cls))
         content.setdefault(table, {})[name] = value
-    return recipe_from(content, str(path))
+    return content
 
 
 def recipe_from(content: Mapping[str, Any], where: str) -> Recipe:

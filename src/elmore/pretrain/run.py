@@ -117,10 +117,16 @@ def pretrain(
         processes.close()
 
 
+def recipe_of_run(folder: Path) -> str | None:
+    """Return the file with the recipe of the run that was begun in `folder`, if one was."""
+    path = folder / RUN
+    is_run = path.is_file() and {"recipe", "start"} <= read_json(path).keys()
+    return str(path) if is_run else None
+
+
 def _check_ours(folder: Path) -> None:
     """Refuse a folder in which a run would overwrite what is not its own."""
-    begun = folder / RUN
-    if begun.exists() and {"recipe", "start"} <= read_json(begun).keys():
+    if recipe_of_run(folder) is not None:
         names = [
             name
             for name in (MODEL, NEW_MODEL)

@@ -146,10 +146,16 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         which the same call goes on after it was stopped. `read` is told how many sentences the
         biLM has read, `tell` of each batch after that.
         """
+        config = self._fit_config()  # which refuses what cannot be, before anything takes time
         train, dev = self._examples(X, y), self._dev(dev)
         if dev is None:
             train, dev = self.hold_out(train)
         self.classes_ = np.array(sorted(set(self._labels_of(train.y))))
+        if len(self.classes_) < 2:
+            raise DataError(
+                f"all training examples have the label {str(self.classes_[0])!r}; "
+                "give examples of two or more"
+            )
         unseen = sorted(set(self._labels_of(dev.y)) - set(self.classes_))
         if unseen:
             raise DataError(
@@ -169,7 +175,7 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
                 self.network_,
                 learnt,
                 lambda: self._evaluate(dev.y, self._run(watched, self._decode)).score,
-                self._fit_config(),
+                config,
                 folder=None if folder is None else Path(folder),
                 class_weights=self._class_weights(train.y),
                 tell=tell,
@@ -187,6 +193,10 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
             "static": static and static.fingerprint(),
             "examples": hashlib.sha256(repr((train, dev)).encode("utf-8", "replace")).hexdigest(),
         }
+
+    def check_settings(self) -> None:
+        """Refuse settings that `fit` would refuse, before examples are read."""
+        self._fit_config()
 
     def _fit_config(self) -> FitConfig:
         return FitConfig(**{f.name: getattr(self, f.name) for f in dataclasses.fields(FitConfig)})
@@ -321,6 +331,13 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     def evaluate(self, X: Sequence[Any] | Examples, y: Sequence[Any] | None = None) -> Evaluation:
         """Compare what is predicted with what is right."""
         examples = self._examples(X, y)
+        labels = list(dict.fromkeys(self._labels_of(examples.y)))
+        if hasattr(self, "classes_") and not set(labels) & set(self.classes_):
+            raise DataError(
+                f"the task knows none of the examples' labels ({_some(labels)}), but "
+                f"{_some(list(self.classes_))}; give examples with labels, in the format of "
+                "those it was trained on"
+            )
         return self._evaluate(examples.y, self._predict(examples.X, self._decode))
 
     def score(self, X: Sequence[Any] | Examples, y: Sequence[Any] | None = None) -> float:
@@ -383,3 +400,8 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
         load_weights(folder, made.network_)
         made.network_.eval()
         return made
+
+
+def _some(labels: Sequence[str]) -> str:
+    shown = ", ".join(repr(str(label)) for label in labels[:5])
+    return shown + ", …" * (len(labels) > 5)

@@ -1,6 +1,9 @@
 """A text in, the character spans of its sentences out (by sentencex, without surrounding space)."""
 
+import re
 from typing import NamedTuple
+
+from elmore.errors import ConfigError
 
 
 class SentenceSpan(NamedTuple):
@@ -8,6 +11,14 @@ class SentenceSpan(NamedTuple):
 
     start: int
     end: int
+
+
+def check_language(language: str) -> None:
+    """Refuse what is no language code; sentencex would take it for English."""
+    if not re.fullmatch(r"[a-z]{2,3}(-[a-z]+)*", language):
+        raise ConfigError(
+            f"split_sentences is {language!r}; expected a language code, such as en or ko"
+        )
 
 
 def split_sentences(text: str, language: str = "en") -> list[SentenceSpan]:
