@@ -76,6 +76,7 @@ def test_senses(elmore: Run, refused: Refused, index: Path, tmp_path: Path) -> N
     assert "line 1, has" in refused("senses", "bank", "--in", index, "--labelled", labelled)
     assert "max_senses is 0" in refused("senses", "bank", "--in", index, "--max-senses", "0")
     assert "'ship' does not occur in" in refused("senses", "ship", "--in", index)
+    assert "; 'bank' does\n" in refused("senses", "Bank", "--in", index)
 
 
 def test_substitutes_of_senses(

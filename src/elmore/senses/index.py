@@ -183,7 +183,9 @@ class OccurrenceIndex:
         """Return which occurrences are of a word."""
         word = normalize(word, self.model["normalization"])
         if word not in self._word_numbers:
-            raise DataError(f"{word!r} does not occur in {self.folder}; choose another word")
+            others = [one for one in self.words if one.casefold() == word.casefold()]
+            hint = f"; {', '.join(map(repr, others))} does" if others else "; choose another word"
+            raise DataError(f"{word!r} does not occur in {self.folder}{hint}")
         order, starts = self._by_word
         number = self._word_numbers[word]
         return order[starts[number] : starts[number + 1]]
