@@ -84,7 +84,9 @@ def main() -> int:
 
 def _tell(console: Console, occurrences: Occurrences, question: str, picture: Path) -> None:
     cosines = occurrences.cosines("expected")
-    kind = "standardized by the model's calibration" if occurrences.standardized else "raw"
+    kind = (
+        "standardized by the model's calibration" if occurrences.standardized else "not calibrated"
+    )
     console.rule(f"[bold]{occurrences.word}[/]: {question}")
     console.print("\nFor each sentence, the other one that expects the most similar word there:\n")
     for number, other in enumerate(occurrences.nearest("expected")):
@@ -95,7 +97,7 @@ def _tell(console: Console, occurrences: Occurrences, question: str, picture: Pa
         console.print(
             f"     nearest: {other + 1}, cosine {cosines[number, other]:.2f}", style="dim"
         )
-    console.print(f"\nAll cosines of the expected states ({kind} vectors):\n")
+    console.print(f"\nAll cosines of the expected states ({kind}):\n")
     console.print(_table(cosines))
     console.print("\nThe same with one vector for each spelling, as in word2vec and GloVe:\n")
     console.print(_table(occurrences.cosines(0)))
