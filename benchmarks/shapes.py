@@ -28,7 +28,7 @@ from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.optimizers import learning_rate
 from elmore.pretrain.recipes import read_recipe
-from elmore.pretrain.run import new_bilm
+from elmore.pretrain.start import new_bilm
 from elmore.pretrain.static_start import fill_from_static, vectors_of
 from elmore.static import StaticVectors
 

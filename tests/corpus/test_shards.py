@@ -343,7 +343,7 @@ from elmore.corpus.config import CorpusConfig
 from elmore.pretrain.loop import Trainer
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.recipes import read_recipe
-from elmore.pretrain.run import new_bilm
+from elmore.pretrain.start import new_bilm
 
 numbering.SHARD_WORDS = 2**17
 preparing.WordCounter = partial(preparing.WordCounter, max_in_memory=30_000)

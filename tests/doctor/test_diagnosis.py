@@ -16,7 +16,7 @@ from elmore.doctor.diagnosis import Diagnosis, examine
 from elmore.errors import ConfigError, DataError
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.loop import Trainer
-from elmore.pretrain.run import new_bilm
+from elmore.pretrain.start import new_bilm
 from tests.pretrain.small_runs import small
 
 

@@ -13,7 +13,8 @@ from elmore.model import BiLMConfig, LstmConfig, WordTableConfig
 from elmore.pretrain.config import Part
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.perplexity import NOTHING, score_texts
-from elmore.pretrain.run import Start, new_bilm, pretrain, recipe_of_start
+from elmore.pretrain.run import pretrain
+from elmore.pretrain.start import Start, new_bilm, recipe_of_start
 from elmore.text import Vocab
 from tests.pretrain.small_runs import SMALL, small, write_text
 

@@ -17,7 +17,8 @@ from elmore.errors import ConfigError, DataError
 from elmore.formats import read_pretrained
 from elmore.pretrain.config import Recipe, StaticConfig
 from elmore.pretrain.loop import Report
-from elmore.pretrain.run import Start, new_bilm, pretrain
+from elmore.pretrain.run import pretrain
+from elmore.pretrain.start import Start, new_bilm
 from elmore.pretrain.static_start import (
     fill_from_static,
     fill_new_words,

@@ -24,7 +24,7 @@ from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.loop import Trainer
-from elmore.pretrain.run import new_bilm
+from elmore.pretrain.start import new_bilm
 
 _NEVER = 10**9
 _MOST_UPDATES = 20

@@ -1,0 +1,103 @@
+"""A recipe in, the network that a run starts with out: drawn by its seed, or a trained model's.
+
+With static vectors, words start from them: all words of a new network, or those that are new to a
+trained one.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from elmore.corpus.shards import Corpus
+from elmore.engine.parameters import row_weights
+from elmore.errors import ConfigError, FormatError
+from elmore.formats import Pretrained
+from elmore.model import BiLM, CharCnnConfig, CharWordConfig, LstmConfig
+from elmore.pretrain.config import Recipe
+from elmore.pretrain.recipes import read_recipe
+from elmore.pretrain.static_start import fill_from_static, fill_new_words
+from elmore.static import StaticVectors
+from elmore.text import Vocab
+
+
+@dataclass(frozen=True)
+class Start:
+    """A trained model to go on from."""
+
+    model: Pretrained
+    new_vocabulary: bool = False
+    """Whether the softmax gets the words of the new text; rows of known words are kept."""
+
+
+def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
+    """Draw a network by the recipe's seed, or take a trained one with the rows that it needs."""
+    torch.manual_seed(recipe.training.seed)
+    if start is None:
+        return BiLM(recipe.bilm_config(len(vocab)))
+    trained = start.model.bilm
+    encoder = trained.config.token_encoder
+    if isinstance(encoder, CharWordConfig):
+        encoder = dataclasses.replace(encoder, n_words=len(vocab))
+    bilm = BiLM(
+        dataclasses.replace(trained.config, token_encoder=encoder, n_softmax_words=len(vocab))
+    )
+    weights = trained.state_dict()
+    by_word = {name: weights.pop(name) for name in row_weights(trained)}
+    bilm.load_state_dict(weights, strict=False)
+    if start.model.vocab is not None:
+        _take_rows(row_weights(bilm), vocab, by_word, start.model.vocab)
+    return bilm
+
+
+def _take_rows(
+    weights: Mapping[str, Tensor], vocab: Vocab, old: Mapping[str, Tensor], old_vocab: Vocab
+) -> None:
+    """Copy the rows of the words that both vocabularies have."""
+    shared = [word for word in vocab if word in old_vocab]
+    rows, old_rows = (torch.from_numpy(v.encode(shared)) for v in (vocab, old_vocab))
+    for name, weight in old.items():
+        weights[name][rows] = weight[old_rows]
+
+
+def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Recipe:
+    """Read a recipe for going on from a model, with its shape and, if not given, its reading."""
+    shape = start.model.bilm.config
+    given = changes.keys() & {
+        field.name for cls in (CharCnnConfig, LstmConfig) for field in dataclasses.fields(cls)
+    }
+    if given:
+        raise ConfigError(
+            f"{', '.join(sorted(given))} cannot change: the network has the shape of the model "
+            "that it goes on from"
+        )
+    assert shape.char_cnn is not None  # held by check_start
+    reading = {
+        "tokenizer": start.model.tokenizer,
+        "normalization": start.model.normalization or "none",
+    }
+    recipe = read_recipe(name, {**reading, **changes})
+    return dataclasses.replace(recipe, token_encoder=shape.char_cnn, lstm=shape.lstm)
+
+
+def check_start(start: Start, name: str) -> None:
+    """Refuse a model that training cannot go on from."""
+    if start.model.bilm.config.char_cnn is None:
+        raise FormatError(f"{name} looks words up in a table; training needs a character model")
+    if start.model.bilm.softmax is None and not start.new_vocabulary:
+        raise FormatError(
+            f"{name} has no softmax; give the new text's words one (--new-vocabulary)"
+        )
+
+
+def fill(
+    bilm: BiLM, corpus: Corpus, recipe: Recipe, start: Start | None, static: StaticVectors
+) -> None:
+    """Give a network the static vectors to start from: all words, or those new to a model."""
+    if start is None:
+        fill_from_static(bilm, corpus, static, recipe.static)
+    elif start.model.vocab is not None:
+        fill_new_words(bilm, corpus.vocab, start.model.vocab, static)
