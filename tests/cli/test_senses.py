@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from elmore import StaticVectors
+from elmore.cli.indexes import end_in_columns
 
 from .conftest import Refused, Run
 
@@ -148,3 +149,9 @@ def test_probe(elmore: Run, tiny_model: Path, tmp_path: Path) -> None:
     (found,) = elmore("probe", "--train", tagged, "--dev", tagged, "-m", tiny_model).records
     assert list(found["accuracy"]) == ["layer 0", "layer 1", "layer 2", "mean of layers"]
     assert found["accuracy"]["layer 2"] == 1.0
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert end_in_columns("나는 사과를 ", 8) == " 사과를 "
+    assert end_in_columns("abc", 5) == "  abc"
+    assert end_in_columns("abcdef", 3) == "def"

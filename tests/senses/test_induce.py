@@ -196,7 +196,7 @@ def old_and_new(
 ) -> tuple[OccurrenceIndex, OccurrenceIndex]:
     """bank moves from the river to the money; the boat stays where it was."""
     folder = tmp_path_factory.mktemp("indexes")
-    same = [f"a boat on deep water {k % 7}" for k in range(30)]
+    same = [f"a boat on deep water {k % 7} ;" for k in range(30)]
     old = same + sentences(RIVER, 45, 1) + sentences(MONEY, 5, 2)
     new = same + sentences(RIVER, 10, 3) + sentences(MONEY, 40, 4)
     config = IndexConfig(layers=(1, 2))
@@ -212,6 +212,8 @@ def test_change(english: Elmo, old_and_new: tuple[OccurrenceIndex, OccurrenceInd
     assert found["a"].prototype < 1e-3
     assert found["bank"].prototype > 10 * max(1e-4, found["a"].prototype)
     assert "loan" not in found  # too rare in the old one
+    assert ";" not in found
+    assert len(old.rows(";")) == 30
     assert list(found.values()) == sorted(found.values(), key=lambda c: -c.prototype)
     one = word_change(old, new, 2, "bank")
     assert one == found["bank"]

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from rich.cells import set_cell_size
 from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.indexes import model_of, print_words
+from elmore.cli.indexes import kind_of_cosines, model_of, print_words
 from elmore.errors import DataError
 
 
@@ -65,14 +66,16 @@ def change(
                 f"no word occurs {min_count} times in both; ask for a lower --min-count"
             )
         if sys.stdout.isatty():
+            console.print(f"cosines of vectors, {kind_of_cosines(before)}", style="dim")
             console.print(f"{'word':20} {'old':>8} {'new':>8}  prototype  pairwise", style="bold")
         for one in found[:n]:
             if not sys.stdout.isatty():
-                sys.stdout.write(json.dumps(asdict(one), ensure_ascii=False) + "\n")
+                facts = {**asdict(one), "standardized": before.is_standardized}
+                sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
                 continue
             console.print(
                 Text(
-                    f"{one.word:20} {one.n_old:8,} {one.n_new:8,}  "
+                    f"{set_cell_size(one.word, 20)} {one.n_old:8,} {one.n_new:8,}  "
                     f"{one.prototype:9.3f}  {one.pairwise:8.3f}"
                 )
             )
@@ -90,7 +93,10 @@ def change(
                 }
                 for sense in senses
             ]  # fmt: skip
-            content = {**asdict(one), "senses_divergence": jumped, "senses": listed}
+            content = {
+                **asdict(one), "standardized": before.is_standardized,
+                "senses_divergence": jumped, "senses": listed,
+            }  # fmt: skip
             sys.stdout.write(json.dumps(content, ensure_ascii=False) + "\n")
             continue
         console.print(

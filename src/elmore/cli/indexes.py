@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -29,6 +30,18 @@ def parts_of(occurrence: "Occurrence") -> tuple[str, str, str]:
     tokens, place = occurrence.tokens, occurrence.place
     before, after = " ".join(tokens[:place]), " ".join(tokens[place + 1 :])
     return before + " " * bool(before), tokens[place], " " * bool(after) + after
+
+
+def end_in_columns(text: str, n_columns: int) -> str:
+    """Return the end of a text, right-aligned in so many columns; Hangul takes two each."""
+    while cell_len(text) > n_columns:
+        text = text[1:]
+    return " " * (n_columns - cell_len(text)) + text
+
+
+def kind_of_cosines(index: "OccurrenceIndex") -> str:
+    """Say whether the cosines of an index are of standardized vectors."""
+    return "standardized by the model's calibration" if index.is_standardized else "raw"
 
 
 def print_words(console: Console, sense: "Sense", *, indent: int) -> None:

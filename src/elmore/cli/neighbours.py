@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+from rich.cells import set_cell_size
 from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.indexes import model_of, parts_of
+from elmore.cli.indexes import end_in_columns, kind_of_cosines, model_of, parts_of
 
 if TYPE_CHECKING:
     from elmore.senses.neighbours import LayerNeighbours
 
-_CONTEXT = 60  # characters shown on either side, on a terminal
+_MARGIN = 20  # columns for the cosine and the word
 
 
 def neighbours(
@@ -75,14 +76,15 @@ def neighbours(
     if near is not None:
         console.print("static vectors, whatever the sentence:", style="bold")
         console.print(Text("  " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in near)))
-    kind = "standardized by the model's calibration" if index.is_standardized else "raw"
-    console.print(f"cosines of vectors, {kind}", style="dim")
+    console.print(f"cosines of vectors, {kind_of_cosines(index)}", style="dim")
+    n_columns = max(10, (console.width - _MARGIN) // 2)  # of the sentence on either side
     for layer in found:
         console.print(_title(layer), style="bold")
         for one in layer.neighbours:
             before, marked, after = parts_of(one.occurrence)
-            line = Text(f"  {one.cosine:.2f}  {before[-_CONTEXT:]:>{_CONTEXT}}")
-            console.print(line.append(marked, "bold yellow").append(after[:_CONTEXT]), no_wrap=True)
+            line = Text(f"  {one.cosine:5.2f}  {end_in_columns(before, n_columns)}")
+            line.append(marked, "bold yellow").append(set_cell_size(after, n_columns).rstrip())
+            console.print(line, no_wrap=True, overflow="crop")
 
 
 def _title(layer: "LayerNeighbours") -> str:

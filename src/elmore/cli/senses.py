@@ -86,6 +86,7 @@ def senses(
         content = {
             "word": word,
             "occurrences": len(occurrences),
+            "standardized": index.is_standardized,
             "senses": [_facts(sense, occurrences, n_examples) for sense in found],
         }
         sys.stdout.write(json.dumps(content, ensure_ascii=False) + "\n")

@@ -54,12 +54,17 @@ class SenseChanges(NamedTuple):
 def word_changes(
     old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer, *, min_count: int = 20
 ) -> list[WordChange]:
-    """Measure all words that are frequent enough in both, the most changed (prototype) first."""
+    """Measure all words that are frequent enough in both, the most changed (prototype) first.
+
+    Punctuation is left out: it stands in other places in each corpus, and means nothing.
+    """
     _check_same_model(old, new)
     if min_count < 1:
         raise ConfigError(f"min_count is {min_count}; expected at least 1")
     found = []
     for word in sorted(set(old.words) & set(new.words)):
+        if not any(character.isalnum() for character in word):
+            continue
         rows = old.rows(word), new.rows(word)
         if min(map(len, rows)) >= min_count:
             found.append(_word_change(word, old, new, layer))
