@@ -2,7 +2,7 @@
 
     python benchmarks/index.py TEXT… --out build/index --occurrences 2000000
 
-Indexes the top layer of the texts until there are so many occurrences (or goes on with a build),
+Indexes the top layer of the texts until there are so many occurrences (or resumes a build),
 makes the search, and looks for the ten nearest of 100 occurrences drawn at random. Printed as JSON:
 the seconds and memory of each step, the size on disk, and the share of the ten nearest that the
 search finds.

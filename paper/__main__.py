@@ -4,7 +4,7 @@
 
 Each measurement is a command of its own (python -m paper.NAME --help). Its table is written to
 --out as JSON; in the page it stands between <!-- paper:NAME --> and <!-- /paper:NAME -->, if these
-are there. What is in --out already is not measured again, so a run that was stopped goes on. The
+are there. What is in --out already is not measured again, so a run that was stopped resumes. The
 paper's Table 4 needs an index and is not among them: python -m paper.neighbours.
 """
 

@@ -4,7 +4,7 @@
         --static glove.6B.50d.txt --out build/layers
 
 Trains a task with static vectors alone, with ELMo's last layer, and with all layers, their weights
-kept almost equal (lambda 1) or free to differ (lambda 0.001). Stopped, the same command goes on.
+kept almost equal (lambda 1) or free to differ (lambda 0.001). Stopped, the same command resumes.
 """
 
 from pathlib import Path

@@ -4,7 +4,7 @@
         --static glove.6B.50d.txt --out build/places
 
 Trains a task with ELMo at the input of its RNN, beside its output, and in both places. Stopped, the
-same command goes on.
+same command resumes.
 """
 
 from pathlib import Path

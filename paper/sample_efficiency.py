@@ -5,7 +5,7 @@
 
 Trains a task on growing shares of its examples, with static vectors alone and with ELMo beside
 them. Printed are the mean development scores; --out gets them with a picture. Each share is drawn
-at random, but so that every label is in it. Stopped, the same command goes on.
+at random, but so that every label is in it. Stopped, the same command resumes.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Training that cannot begin or go on says why in one line, and leaves nothing half-done."""
+"""Training that cannot begin or resume says why in one line, and leaves nothing half-done."""
 
 import math
 import os

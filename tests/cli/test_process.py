@@ -44,7 +44,7 @@ def start() -> Iterator[Start]:
 
 
 def check_nothing_half_done(out: Path) -> None:
-    """No output under its name or a passing one; finished blocks may stay, to go on from."""
+    """No output under its name or a passing one; finished blocks may stay, to resume from."""
     assert {path.name for path in out.parent.glob(f"{out.name}*")} <= {f"{out.name}.blocks"}
     assert list(out.parent.rglob("*.part")) == []
 

@@ -40,7 +40,7 @@ def run_stopped(folder: Path, text: Path) -> None:
         time.sleep(0.005)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=300)
-    assert err.count("the same command goes on from here") == 2
+    assert err.count("the same command resumes from here") == 2
     assert not (folder / "model").exists()
 
 

@@ -1,4 +1,4 @@
-"""Training that goes on from a model keeps what it is told to keep."""
+"""Fine-tuning a model keeps what it is told to keep."""
 
 from pathlib import Path
 

@@ -88,7 +88,7 @@ def test_stopped_and_resumed_equals_never_stopped(
     with pytest.raises(CrashError):
         pretrain([text], run, recipe, tell=crash_after(7))  # a measurement beyond the last one
     assert (run / "curve.png").exists()  # drawn at each measurement, not only at the end
-    with pytest.raises(KeyboardInterrupt, match="holds all 10 updates; the same command goes on"):
+    with pytest.raises(KeyboardInterrupt, match="holds all 10 updates; the same command resumes"):
         pretrain([text], run, recipe, tell=interrupt_after(9))  # asked during 9, it makes one more
     with pytest.raises(CrashError):
         pretrain([text], run, recipe, tell=crash_after(13))
@@ -138,7 +138,7 @@ def test_flags_that_contradict_the_run(
     assert "was begun with " in refused(capsys, "pretrain", "--out", begun, "--recipe", "small-cpu")
 
 
-# --- what cannot go on ----------------------------------------------------------------------------
+# --- what cannot resume---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_another_recipe_is_named(
     before = {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()}
     message = refused(capsys, "pretrain", text, "--out", begun, *small_flags(**{name: value}))
     assert f"was begun with {name} = " in message
-    assert "choose another --out, or the same settings to go on" in message
+    assert "choose another --out, or the same settings to resume" in message
     assert before == {path: path.read_bytes() for path in begun.rglob("*") if path.is_file()}
 
 
@@ -276,7 +276,7 @@ def test_ctrl_c(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) 
     n_done = read_checkpoint(tmp_path / "run/last.safetensors").facts["update"]
     assert last_line == (
         f"stopped; {tmp_path / 'run'} holds all {n_done} updates; "
-        "the same command goes on from here"
+        "the same command resumes from here"
     )
     assert "Traceback" not in err
     for folder in ("run", "whole"):

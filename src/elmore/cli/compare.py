@@ -40,7 +40,7 @@ def compare(
 ) -> None:
     """Train a task in several ways and with several seeds: how much error does ELMo cut?
 
-    A table on standard output; results.json and chart.png in --out. The same command again goes on
+    A table on standard output; results.json and chart.png in --out. The same command again resumes
     where it stopped.
 
     Parameters

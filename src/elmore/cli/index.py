@@ -28,7 +28,7 @@ def index(
 ) -> None:
     """Keep each occurrence of a corpus's words as a vector with its sentence, to search in.
 
-    The same command again goes on where it stopped. `elmore neighbours`, `senses` and `change` read
+    The same command again resumes where it stopped. `elmore neighbours`, `senses` and `change` read
     what it makes.
 
     Parameters
@@ -64,7 +64,7 @@ def index(
     if not texts:
         raise ConfigError("there is no text; name the files of the corpus")
     if STANDARD_INPUT in texts:
-        raise ConfigError("standard input cannot be read twice, as going on needs; name a file")
+        raise ConfigError("standard input cannot be read twice, as resuming needs; name a file")
     if split_sentences is not None:
         check_language(split_sentences)
     check_texts(texts)
@@ -91,7 +91,7 @@ def index(
                 progress=progress,
             )  # fmt: skip
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"{out} is kept; the same command goes on") from None
+            raise KeyboardInterrupt(f"{out} is kept; the same command resumes") from None
     size = sum(path.stat().st_size for path in out.iterdir())
     facts = {
         "index": str(out),

@@ -22,7 +22,7 @@ def pretrain(
     processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
     flags: Annotated[RecipeFlags, Parameter(name="*")] = NO_FLAGS,  # type: ignore[valid-type]
 ) -> None:
-    """Train a biLM on your own text; the same command again goes on where it stopped.
+    """Train a biLM on your own text; the same command again resumes where it stopped.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def pretrain(
         tiny, small-cpu, original, or a TOML file; every field has a flag too. Without it, the
         recipe of the run that is resumed; small-cpu for a new one.
     start
-        A trained model to go on from: a folder, a bundled name or hf://owner/name.
+        A trained model to start from: a folder, a bundled name or hf://owner/name.
     new_vocabulary
         With --from: give the softmax the words of the new text; rows of known words are kept.
     processes

@@ -33,7 +33,7 @@ def train(
     data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
     settings: Annotated[TaskSettings, Parameter(name="*")] = NO_SETTINGS,  # type: ignore[valid-type]
 ) -> None:
-    """Train a task on your examples; the same command again goes on where it stopped.
+    """Train a task on your examples; the same command again resumes where it stopped.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def prepare(
 ) -> Corpus:
     """Make `folder` from the text in `paths`, or find it made already, and open it.
 
-    `vocab` takes the place of the words that are counted: for going on with a trained model.
+    `vocab` takes the place of the words that are counted: for fine-tuning a trained model.
     """
     check_inputs(paths, config, n_processes)
     if vocab is not None and (missing := [mark for mark in MARKS if mark not in vocab]):

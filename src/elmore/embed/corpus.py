@@ -3,7 +3,7 @@
 The corpus is cut into blocks of texts. Each finished block is kept in a folder beside the output,
 and at the end the blocks are written out as the one file that was asked for. A run that was killed
 is started again with the same command: it checks the blocks that it finds against the corpus and
-goes on behind them. Every block starts with an empty memory of words, so that its vectors do not
+resumes after them. Every block starts with an empty memory of words, so that its vectors do not
 depend on where a run began, and the file is the same to the last byte.
 
 Tokenizing, embedding and writing overlap, each in its own thread.
@@ -78,7 +78,7 @@ def embed_lines(
 def embed_corpus(
     elmo: Elmo, lines: Iterable[str], out: Path, options: CorpusOptions, progress: Progress
 ) -> CorpusSize:
-    """Write the vectors of the texts in `lines` to `out`, going on where a killed run stopped."""
+    """Write the vectors of the texts in `lines` to `out`, resuming where a killed run stopped."""
     check_out(out)
     check_layers(options.layers, elmo.n_layers)
     folder = spool_folder(out)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Reads running text: row i of a batch goes on where row i of the batch before ended.
+    """Reads running text: row i of a batch continues where row i of the batch before ended.
 
     The vectors depend on all that the session has read, as in bilm-tf and AllenNLP. Rows beyond a
     smaller batch keep their state; rows beyond all earlier batches start from zero.

@@ -1,7 +1,7 @@
 """Spelled words in, their vectors out, and the gradients back: the token encoder in training.
 
 A batch's distinct words are encoded once each, however often they occur. The convolution is a sum
-of looked-up rows, as in table_cnn.py. Of its positions only the highest goes on, so only that
+of looked-up rows, as in table_cnn.py. Of its positions only the highest is kept, so only that
 one has a gradient: it is added to the rows that were looked up there, and the tables give it to the
 filters and the characters.
 

@@ -1,4 +1,4 @@
-"""All that going on needs, in one file: safetensors, with the numbers in its header.
+"""All that resuming needs, in one file: safetensors, with the numbers in its header.
 
 A file is written beside and renamed, so the one before is whole until the new one is.
 """

@@ -82,7 +82,7 @@ class Streams:
         self._texts: dict[int, _Text] = {}
 
     def window(self, number: int) -> Window:
-        """Return a window of the whole training; they go on from epoch to epoch."""
+        """Return a window of the whole training; they continue from epoch to epoch."""
         epoch, place = divmod(number, self.n_windows)
         if epoch != self._epoch:
             self._epoch = epoch

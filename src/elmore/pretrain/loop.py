@@ -1,7 +1,7 @@
 """The training loop: the only one there is.
 
 In: a prepared corpus, a network and how it learns. Out: checkpoints, metrics and, in the end, the
-weights that did best on the held-out text. Stopped at any moment and started again, it goes on to
+weights that did best on the held-out text. Stopped at any moment and started again, it resumes to
 the very same result: whatever an update needs is a function of its number or is in the checkpoint.
 """
 
@@ -123,7 +123,7 @@ class Trainer:
                         self._save(metrics)
                         raise KeyboardInterrupt(
                             f"{self.folder} holds all {self.update:,} updates; "
-                            "the same command goes on from here"
+                            "the same command resumes from here"
                         )
             self._save(metrics)
         finally:
@@ -291,7 +291,7 @@ class Trainer:
         if tensors["state.forward.h"].shape[1] != self.config.batch_size:
             raise ConfigError(
                 f"{self.folder / LAST} has {tensors['state.forward.h'].shape[1]} streams, "
-                f"batch_size is {self.config.batch_size}; they must be equal to go on"
+                f"batch_size is {self.config.batch_size}; they must be equal to resume"
             )
         self.state = BiLMState(forward, backward)
         self.update = facts["update"]

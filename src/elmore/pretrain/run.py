@@ -2,7 +2,7 @@
 
 A run is a folder: corpus/ (shards and vocabulary), run.json (what decides the result), checkpoints,
 metrics.jsonl, curve.png, tensorboard/ and, when it is done, model/. The same call on the same
-folder goes on where it stopped.
+folder resumes where it stopped.
 """
 
 import dataclasses
@@ -45,7 +45,7 @@ _WRITTEN = (
     MODEL, NEW_MODEL, RUN, LAST, BEST, METRICS, CURVE, TENSORBOARD, STATIC, SKIPGRAM,
 )  # fmt: skip
 
-# These decide how long a run is and how it is watched; to change them is to go on differently.
+# These decide how long a run is and how it is watched; to change them is to resume differently.
 _MAY_CHANGE = ("n_epochs", "patience", "evaluate_every", "max_held_out_tokens", "checkpoint_every")
 
 
@@ -71,7 +71,7 @@ def pretrain(
     progress: Progress = lambda stage, n_words: None,
     tell: Callable[[Report], None] = lambda report: None,
 ) -> PretrainResult:
-    """Train a biLM on the text in `paths`, or go on with the run in `folder`."""
+    """Train a biLM on the text in `paths`, or resume the run in `folder`."""
     if recipe.static.static is not None and start is not None and not start.new_vocabulary:
         raise ConfigError(
             "with --from, --static gives vectors to words that are new to the model; "
@@ -152,7 +152,7 @@ def prepare_run(
         remove_unfinished(folder / made)  # by a run that was killed
     vocab = start.model.vocab if start and not start.new_vocabulary else None
     if not paths and (folder / CORPUS).is_dir():
-        corpus = Corpus.open(folder / CORPUS)  # only going on
+        corpus = Corpus.open(folder / CORPUS)  # only resuming
     else:
         corpus = prepare(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,
@@ -172,7 +172,7 @@ def _describe_static(recipe: Recipe, begun: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
-    """Refuse to go on with another recipe than the one that the run was begun with."""
+    """Refuse to resume with another recipe than the one that the run was begun with."""
     if begun.get("start") != wanted["start"]:
         raise ConfigError(
             f"{folder} was begun from another model; choose another --out, or remove it"
@@ -189,7 +189,7 @@ def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> 
             if before != value and name not in _MAY_CHANGE:
                 raise ConfigError(
                     f"{folder} was begun with {name} = {before}, now it is {value}; choose "
-                    "another --out, or the same settings to go on"
+                    "another --out, or the same settings to resume"
                 )
 
 

@@ -26,7 +26,7 @@ from elmore.text import Vocab
 
 @dataclass(frozen=True)
 class Start:
-    """A trained model to go on from."""
+    """A trained model to start from."""
 
     model: Pretrained
     new_vocabulary: bool = False
@@ -64,7 +64,7 @@ def _take_rows(
 
 
 def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Recipe:
-    """Read a recipe for going on from a model, with its shape and, if not given, its reading."""
+    """Read a recipe for fine-tuning a model, with its shape and, if not given, its reading."""
     shape = start.model.bilm.config
     given = changes.keys() & {
         field.name for cls in (CharCnnConfig, LstmConfig) for field in dataclasses.fields(cls)
@@ -72,7 +72,7 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
     if given:
         raise ConfigError(
             f"{', '.join(sorted(given))} cannot change: the network has the shape of the model "
-            "that it goes on from"
+            "that it starts from"
         )
     assert shape.char_cnn is not None  # held by check_start
     reading = {
@@ -84,7 +84,7 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
 
 
 def check_start(start: Start, name: str) -> None:
-    """Refuse a model that training cannot go on from."""
+    """Refuse a model that training cannot start from."""
     if start.model.bilm.config.char_cnn is None:
         raise FormatError(f"{name} looks words up in a table; training needs a character model")
     if start.model.bilm.softmax is None and not start.new_vocabulary:

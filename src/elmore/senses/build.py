@@ -1,6 +1,6 @@
 """A corpus in, an index of the occurrences of its words out, block by block.
 
-A block is some lines. index.json is replaced after each, so a build that was killed goes on from
+A block is some lines. index.json is replaced after each, so a build that was killed resumes from
 the last whole block: whatever stands behind it is cut off. Nothing is held in memory but one block
 and the list of words. Vectors of a calibrated model are kept standardized, ready for cosines.
 """

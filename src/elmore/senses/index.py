@@ -113,7 +113,7 @@ class OccurrenceIndex:
         if not found.facts.is_whole:
             raise FormatError(
                 f"{folder} is not finished: {found.facts.n_lines:,} lines were read; "
-                "the command that built it goes on"
+                "the command that built it resumes"
             )
         if not found.facts.n_occurrences:
             raise DataError(

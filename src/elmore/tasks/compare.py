@@ -1,6 +1,6 @@
 """The same task with other inputs, several seeds each: what does ELMo bring?
 
-Each run is written down as soon as it is done, so that a comparison that was stopped goes on. All
+Each run is written down as soon as it is done, so that a comparison that was stopped resumes. All
 runs read the same tokens, and share one cache of the biLM's vectors.
 """
 

@@ -142,8 +142,8 @@ class TaskModel(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no typ
     ) -> Self:
         """Learn from examples, and keep the weights that do best on `dev`.
 
-        `X` may be the `Examples` of a reader, with their labels. `folder` keeps a checkpoint, from
-        which the same call goes on after it was stopped. `read` is told how many sentences the
+        `X` may be the `Examples` of a reader, with their labels. `folder` keeps a checkpoint,
+        from which the same call resumes after it was stopped. `read` is told how many sentences the
         biLM has read, `tell` of each batch after that.
         """
         config = self._fit_config()  # which refuses what cannot be, before anything takes time

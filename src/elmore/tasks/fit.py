@@ -2,7 +2,7 @@
 
 Adam, gradients clipped, the learning rate halved when the development score gets no better, the
 best weights kept. Whatever is random is a function of the seed and the epoch, and a checkpoint is
-written after each epoch, so that a run that was stopped goes on to the very same result.
+written after each epoch, so that a run that was stopped resumes to the very same result.
 """
 
 import math
@@ -216,7 +216,7 @@ class _Learner:
         return float(loss.item())
 
     def checkpoint(self, progress: Progress, best: dict[str, Tensor]) -> Checkpoint:
-        """Return all that going on needs."""
+        """Return all that resuming needs."""
         tensors = {f"network.{name}": value for name, value in _weights(self.network).items()}
         tensors |= {f"best.{name}": value for name, value in best.items()}
         for number, memory in self.optimizer.state_dict()["state"].items():

@@ -1,6 +1,6 @@
 """Tags of words in, spans out: BIO and BIOES, and which tag may follow which.
 
-B-X begins a span of kind X, I-X goes on with it; in BIOES E-X ends it and S-X is one of a single
+B-X begins a span of kind X, I-X continues it; in BIOES E-X ends it and S-X is one of a single
 word. O is outside. A file may begin a span with I-X after something else (the IOB1 of old files):
 reading takes that for a beginning, as conlleval does.
 """
