@@ -66,6 +66,14 @@ def test_what_killed_programs_left(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.mine.part"]
 
 
+def test_a_folder_of_a_program_that_was_killed_at_once(tmp_path: Path) -> None:
+    (tmp_path / "out.abc.part").mkdir()
+    (tmp_path / "out.mine.part").mkdir()
+    (tmp_path / "out.mine.part/notes.txt").write_text("mine")
+    remove_unfinished(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.mine.part"]
+
+
 def test_files_are_as_private_as_their_user_wants(
     tmp_path: Path, tiny_model: Path, umask: int
 ) -> None:

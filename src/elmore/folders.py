@@ -96,6 +96,8 @@ def remove_unfinished(folder: Path) -> None:
     for work in folder.parent.glob(f"{glob.escape(folder.name)}.*.part"):
         if (work / _OURS).is_file():
             shutil.rmtree(work)
+        elif work.is_dir() and not any(work.iterdir()):  # killed before its mark was made
+            work.rmdir()
 
 
 def begin_job(path: Path, content: Mapping[str, Any]) -> None:

@@ -286,10 +286,11 @@ def test_ctrl_c(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.slow
 def test_killed_at_any_moment(tmp_path: Path, text: Path) -> None:
-    arguments = [
-        text,
-        *small_flags(n_epochs=2.0, held_out=0.1, evaluate_every=7, checkpoint_every=2, dropout=0.2),
-    ]
+    changes: dict[str, Any] = {
+        "n_epochs": 2.0, "held_out": 0.1, "evaluate_every": 7, "checkpoint_every": 2,
+        "dropout": 0.2, "static": str(write_vectors(tmp_path / "vectors.txt")),
+    }  # fmt: skip
+    arguments = [text, *small_flags(**changes)]
     output = subprocess.run(
         [sys.executable, str(Path(killer.__file__)), str(tmp_path / "run"), *map(str, arguments)],
         env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -306,9 +307,5 @@ def test_killed_at_any_moment(tmp_path: Path, text: Path) -> None:
     process = start("pretrain", *arguments, "--out", tmp_path / "run")
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
-    pretrain(
-        [text],
-        tmp_path / "whole",
-        small(n_epochs=2.0, held_out=0.1, evaluate_every=7, checkpoint_every=2, dropout=0.2),
-    )
+    pretrain([text], tmp_path / "whole", small(**changes))
     check_same(tmp_path / "run", tmp_path / "whole")
