@@ -3,7 +3,7 @@
 The corpus is cut into blocks of texts. Each finished block is kept in a folder beside the output,
 and at the end the blocks are written out as the one file that was asked for. A run that was killed
 is started again with the same command: it checks the blocks that it finds against the corpus and
-resumes after them. Every block starts with an empty memory of words, so that its vectors do not
+resumes after them. Every block starts with an empty word cache, so that its vectors do not
 depend on where a run began, and the file is the same to the last byte.
 
 Tokenizing, embedding and writing overlap, each in its own thread.
