@@ -132,7 +132,7 @@ def test_round_trip(
             assert all(shard.n_words >= 7 for shard in split.shards[:-1])
         ids = np.random.default_rng(1).permutation(np.arange(len(words)).repeat(2))
         encoder = CharEncoder(max_characters, spelling)
-        spelled = corpus.spell(ids, encoder)
+        spelled = corpus.char_ids(ids, encoder)
         assert spelled.dtype == np.int16
         assert (spelled == encoder.encode([words[i] for i in ids])).all()
 

@@ -28,7 +28,8 @@ FORMAT = "elmore-corpus-1"
 _ENDS, _IDS = np.dtype("<i8"), np.dtype("<i4")
 _WORDS_AT_ONCE = 2**14
 
-Speller = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.integer]]
+IdEncoder = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.integer]]
+"""Turns word ids into the token ids that a network reads."""
 
 
 @dataclass(frozen=True)
@@ -130,23 +131,23 @@ class Corpus:
                 f"{path} is not as it was written ({error!r}); {_prepare_again(folder)}"
             ) from None
 
-    def speller(self, config: BiLMConfig) -> Speller:
+    def id_encoder(self, config: BiLMConfig) -> IdEncoder:
         """Return what turns word ids into the token ids that a network of this shape reads."""
         assert config.char_cnn is not None
         encoder = CharEncoder(config.char_cnn.max_characters, config.char_cnn.spelling)
         if config.n_table_words is None:
-            return partial(self.spell, encoder=encoder)
-        return partial(self._spell_and_number, encoder=encoder, n_table_words=config.n_table_words)
+            return partial(self.char_ids, encoder=encoder)
+        return partial(self._char_and_word_ids, encoder=encoder, n_table_words=config.n_table_words)
 
-    def _spell_and_number(
+    def _char_and_word_ids(
         self, ids: npt.NDArray[np.int64], encoder: CharEncoder, n_table_words: int
     ) -> npt.NDArray[np.int64]:
         numbers = np.where(ids < n_table_words, ids + 1, 0)
-        return np.column_stack([self.spell(ids, encoder), numbers])
+        return np.column_stack([self.char_ids(ids, encoder), numbers])
 
-    def spell(self, ids: npt.NDArray[np.int64], encoder: CharEncoder) -> npt.NDArray[np.int16]:
-        """Return the rows that `encoder` gives these words, (ids, max_characters)."""
-        rows: npt.NDArray[np.int16] = self._spell_vocab(encoder)[
+    def char_ids(self, ids: npt.NDArray[np.int64], encoder: CharEncoder) -> npt.NDArray[np.int16]:
+        """Return the character ids of these words, (ids, max_characters)."""
+        rows: npt.NDArray[np.int16] = self._vocab_char_ids(encoder)[
             np.minimum(ids, len(self.vocab) - 1)
         ]
         (places,) = np.nonzero(ids >= len(self.vocab))
@@ -156,7 +157,7 @@ class Corpus:
             rows[here] = encoder.encode(self._shards[number].words(ids[here]))
         return rows
 
-    def _spell_vocab(self, encoder: CharEncoder) -> npt.NDArray[np.int16]:
+    def _vocab_char_ids(self, encoder: CharEncoder) -> npt.NDArray[np.int16]:
         if encoder not in self._vocab_rows:
             words = self.vocab.words
             rows = np.empty((len(words), encoder.max_characters), dtype=np.int16)

@@ -80,7 +80,7 @@ class Trainer:
         self.n_updates = max(1, int(n_windows / config.accumulate))
         self.parameters = Parameters(bilm, config.frozen)
         self.step = TrainingStep(
-            bilm, self.parameters, config, corpus.speller(bilm.config), unknown=corpus.unknown,
+            bilm, self.parameters, config, corpus.id_encoder(bilm.config), unknown=corpus.unknown,
             streams=streams, gather=processes.gather,
         )  # fmt: skip
         self.weights = {"weights": self.parameters.values, **row_weights(bilm, config.frozen)}

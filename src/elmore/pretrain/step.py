@@ -66,14 +66,14 @@ class Update:
 
 
 class TrainingStep:
-    """Computes the gradients of a biLM; `spell` gives words their token ids."""
+    """Computes the gradients of a biLM; `encode_ids` turns word ids into token ids."""
 
     def __init__(
         self,
         bilm: BiLM,
         parameters: Parameters,
         config: TrainingConfig,
-        spell: Callable[[Ids], npt.NDArray[np.integer]],
+        encode_ids: Callable[[Ids], npt.NDArray[np.integer]],
         *,
         unknown: int,
         streams: slice | None = None,
@@ -81,7 +81,8 @@ class TrainingStep:
     ) -> None:
         """Take the row of `<UNK>`, this process's streams, and how it learns all targets."""
         assert bilm.softmax is not None
-        self.softmax, self.config, self.spell, self.gather = bilm.softmax, config, spell, gather
+        self.softmax, self.config, self.gather = bilm.softmax, config, gather
+        self.encode_ids = encode_ids
         self.unknown = unknown
         self.device = bilm.softmax.bias.device
         self.streams = streams or slice(0, config.batch_size)
@@ -96,7 +97,7 @@ class TrainingStep:
             self.words = WordTableGrad(encoder, config.word_dropout)
         char_cnn = encoder.char_cnn if isinstance(encoder, CharWordTable) else encoder
         assert isinstance(char_cnn, CharCnn)
-        self.spelling = CharCnnGrad(char_cnn, self.products, self.threads)
+        self.char_cnn = CharCnnGrad(char_cnn, self.products, self.threads)
         # One thread each: the two directions' gradients are of different weights.
         self.stacks = [
             LstmStackGrad(
@@ -154,12 +155,12 @@ class TrainingStep:
         words, tokens = np.unique(
             np.concatenate([window.inputs.ravel() for window in pair]), return_inverse=True
         )
-        token_ids = torch.from_numpy(self.spell(words)).to(self.device, torch.int64)
+        token_ids = torch.from_numpy(self.encode_ids(words)).to(self.device, torch.int64)
         places = torch.from_numpy(tokens).to(self.device).view(2, -1)
         if self.words is None:
-            vectors = self.spelling.forward(token_ids)
+            vectors = self.char_cnn.forward(token_ids)
         else:
-            vectors = self.spelling.forward(token_ids[:, :-1])
+            vectors = self.char_cnn.forward(token_ids[:, :-1])
             self.words.add_rows(vectors, token_ids[:, -1], number[1])
         dvectors = vectors.new_zeros(2, *vectors.shape)
         # The gradient of the mean over a stream's tokens, times the steps: as published.
@@ -183,7 +184,7 @@ class TrainingStep:
         self.threads.both(read)
         dwords = dvectors.sum(dim=0)
         if "token_encoder" not in self.config.frozen:
-            self.spelling.backward(dwords, self.gradients)
+            self.char_cnn.backward(dwords, self.gradients)
         if self.words is not None:
             self.words.backward(dwords)
         return BiLMState(*after), losses
