@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from elmore.checks import at_least, numbers, one_of, strings
-from elmore.corpus.sentence_reader import Reading
+from elmore.corpus.sentence_reader import SentenceReader
 from elmore.errors import ConfigError
 from elmore.text import Normalization
 from elmore.text.sentences import check_language
@@ -51,6 +51,6 @@ class CorpusConfig:
             raise ConfigError(f"held_out is {self.held_out}; expected a share from 0 to 0.5")
 
     @property
-    def reading(self) -> Reading:
-        """How lines become sentences of words."""
-        return Reading(self.tokenizer, self.normalization, self.split_sentences)
+    def sentence_reader(self) -> SentenceReader:
+        """What turns lines into sentences of words."""
+        return SentenceReader(self.tokenizer, self.normalization, self.split_sentences)

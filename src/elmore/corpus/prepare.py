@@ -87,7 +87,7 @@ def _tokenize(
     lines = lower_some(
         draw_held_out(read_texts(paths, config.text_field), config.held_out), config.lowercase
     )
-    pieces = tokenize_pieces(cut_pieces(lines), config.reading, n_processes)
+    pieces = tokenize_pieces(cut_pieces(lines), config.sentence_reader, n_processes)
     n_lines, counter = 0, WordCounter(work)
     with (work / "training").open("wb") as training, (work / "held_out").open("wb") as held_out:
         for piece in pieces:

@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from multiprocessing import get_context
 
-from elmore.corpus.sentence_reader import Reading
+from elmore.corpus.sentence_reader import SentenceReader
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN
 
 MARKS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
@@ -86,10 +86,10 @@ def cut_pieces(lines: Iterable[tuple[str, bool]]) -> Iterator[Piece]:
 
 
 def tokenize_pieces(
-    pieces: Iterable[Piece], reading: Reading, n_processes: int
+    pieces: Iterable[Piece], reader: SentenceReader, n_processes: int
 ) -> Iterator[TokenizedPiece]:
     """Tokenize the pieces, in order."""
-    tokenize = partial(_tokenize, reading)
+    tokenize = partial(_tokenize, reader)
     if n_processes == 1:
         yield from map(tokenize, pieces)
         return
@@ -103,9 +103,9 @@ def tokenize_pieces(
             yield waiting.popleft().result()
 
 
-def _tokenize(reading: Reading, piece: Piece) -> TokenizedPiece:
-    training = list(reading.sentences(piece.training))
-    held_out = list(reading.sentences(piece.held_out))
+def _tokenize(reader: SentenceReader, piece: Piece) -> TokenizedPiece:
+    training = list(reader.sentences(piece.training))
+    held_out = list(reader.sentences(piece.held_out))
     counts: Counter[str] = Counter()
     for words in training:
         counts.update(words)

@@ -229,7 +229,7 @@ def read_corpus_stats(
     training, held_out = _Sentences(Sample(sample_tokens)), _Sentences(Sample(sample_tokens))
     drawn = draw_held_out(lines.watch(read_texts(paths, config.text_field)), config.held_out)
     pieces = cut_pieces(lower_some(drawn, config.lowercase))
-    for piece in tokenize_pieces(pieces, config.reading, n_processes):
+    for piece in tokenize_pieces(pieces, config.sentence_reader, n_processes):
         training.add(piece.training)
         held_out.add(piece.held_out)
         counter.add(piece.counts)
