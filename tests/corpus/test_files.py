@@ -85,13 +85,13 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path, packing: str) -> None:
     path = tmp_path / f"a.txt{packing}"
     for content in (b"", packed[:2], packed[:-1], packed[: len(packed) // 2], b"no archive"):
         path.write_bytes(content)
-        with pytest.raises(DataError, match=r"a\.txt\.\w+ is damaged or cut short"):
+        with pytest.raises(DataError, match=r"a\.txt\.\w+ is damaged or truncated"):
             read(path)
 
 
 def test_a_zip_of_several_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zipped(LINES, "one.txt", "two.txt"))
-    with pytest.raises(DataError, match="holds 2 files; unpack the one that you want"):
+    with pytest.raises(DataError, match="holds 2 files; extract the one that you want"):
         read(tmp_path / "a.zip")
 
 
@@ -108,7 +108,7 @@ def test_parquet(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.parquet, row 1 has a int in field 'n'"):
         read(path, "n")
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DataError, match="is damaged or cut short"):
+    with pytest.raises(DataError, match="is damaged or truncated"):
         read(path, "body")
 
 

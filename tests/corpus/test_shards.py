@@ -168,7 +168,7 @@ def test_processes_change_nothing(
 
 def test_a_finished_folder_is_used_again(tmp_path: Path, text: Path) -> None:
     told = []
-    first = prepare([text], tmp_path / "corpus", PLAIN, progress=lambda *step: told.append(step))
+    first = prepare([text], tmp_path / "corpus", PLAIN, on_progress=lambda *step: told.append(step))
     n_words = first.training.n_words
     assert told == [("tokenize", n_words), ("number", n_words)]
     before = [path.stat().st_mtime_ns for path in sorted((tmp_path / "corpus").iterdir())]
@@ -176,7 +176,7 @@ def test_a_finished_folder_is_used_again(tmp_path: Path, text: Path) -> None:
     def fail(stage: str, n_words: int) -> None:
         raise AssertionError("worked again")
 
-    again = prepare([text], tmp_path / "corpus", PLAIN, progress=fail)
+    again = prepare([text], tmp_path / "corpus", PLAIN, on_progress=fail)
     assert again.vocab.words == first.vocab.words
     assert before == [path.stat().st_mtime_ns for path in sorted((tmp_path / "corpus").iterdir())]
     assert sorted(tmp_path.iterdir()) == [tmp_path / "corpus", text]
@@ -206,15 +206,15 @@ def test_damage_is_found(tmp_path: Path, text: Path) -> None:
     shard = folder / "train-00000.shard"
     content = shard.read_bytes()
     shard.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    Corpus.open(folder)
+    Corpus.load(folder)
     with pytest.raises(FormatError, match=r"train-00000\.shard is not as it was written; remove"):
         prepare([text], folder, PLAIN)
     shard.write_bytes(content[:-1])
     with pytest.raises(FormatError, match=rf"has {len(content) - 1} bytes, expected"):
-        Corpus.open(folder)
+        Corpus.load(folder)
     shard.unlink()
     with pytest.raises(FormatError, match="has no bytes, expected"):
-        Corpus.open(folder)
+        Corpus.load(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     for wrong, message in (
         ({**manifest, "format": "other"}, "format is 'other'; this version reads"),
@@ -222,10 +222,10 @@ def test_damage_is_found(tmp_path: Path, text: Path) -> None:
     ):
         (folder / "manifest.json").write_text(json.dumps(wrong))
         with pytest.raises(FormatError, match=message):
-            Corpus.open(folder)
+            Corpus.load(folder)
     (folder / "manifest.json").unlink()
     with pytest.raises(FormatError, match=r"has no manifest\.json; expected a prepared corpus"):
-        Corpus.open(folder)
+        Corpus.load(folder)
 
 
 def test_an_interrupted_run_leaves_nothing_and_is_begun_anew(tmp_path: Path, text: Path) -> None:
@@ -234,7 +234,7 @@ def test_an_interrupted_run_leaves_nothing_and_is_begun_anew(tmp_path: Path, tex
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        prepare([text], tmp_path / "corpus", PLAIN, progress=interrupt)
+        prepare([text], tmp_path / "corpus", PLAIN, on_progress=interrupt)
     assert list(tmp_path.iterdir()) == [text]
     (tmp_path / "corpus.killed.part").mkdir()  # what a kill leaves
     assert prepare([text], tmp_path / "corpus", PLAIN).training.n_sentences == 2000

@@ -160,7 +160,7 @@ def test_going_on_with_a_stopped_run(model: Path, text: Path, tmp_path: Path) ->
 
     pretrain([text], tmp_path / "whole", recipe, start=start)
     with pytest.raises(CrashError):
-        pretrain([text], tmp_path / "run", recipe, start=start, tell=crash)
+        pretrain([text], tmp_path / "run", recipe, start=start, on_update=crash)
     pretrain([text], tmp_path / "run", recipe, start=start)
     for name in ("metrics.jsonl", "model/model.safetensors"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

@@ -61,7 +61,7 @@ def perplexity(
         )
     found = read_pretrained(model, vocab)
     if is_corpus:
-        scores = score_held_out(found, Corpus.open(texts[0]))
+        scores = score_held_out(found, Corpus.load(texts[0]))
     else:
         cut = tokenizer_by_name(tokenizer or found.tokenizer, found.vocab)
         reader = SentenceReader(cut, found.normalization, split_sentences)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from elmore.corpus.compression import open_unpacked
+from elmore.corpus.compression import open_decompressed
 from elmore.corpus.lines import decode_lines
 from elmore.corpus.records import Record, read_records, record_format, value_of
 from elmore.errors import DataError
@@ -75,7 +75,7 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
     if path == STANDARD_INPUT:
         yield from sys.stdin.buffer
     else:
-        with open_unpacked(path) as file:
+        with open_decompressed(path) as file:
             yield from file
 
 

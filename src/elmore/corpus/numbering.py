@@ -18,10 +18,10 @@ SHARD_WORDS = 2**20
 class Numbering:
     """Writes shards, one split after the other, and remembers which ids are taken."""
 
-    def __init__(self, vocab: Vocab, folder: Path, progress: Callable[[int], None]) -> None:
-        """Write to `folder`; `progress` is told of how many more words."""
+    def __init__(self, vocab: Vocab, folder: Path, on_progress: Callable[[int], None]) -> None:
+        """Write to `folder`; `on_progress` is called with the number of words of each shard."""
         self.folder = folder
-        self.progress = progress
+        self.on_progress = on_progress
         self._n_rows = self._n_ids = len(vocab)
         self._rows = {word.encode("utf-8"): row for row, word in enumerate(vocab)}
         self._unknown = self._rows[UNKNOWN.encode("utf-8")]
@@ -48,7 +48,7 @@ class Numbering:
                     }
                 )
                 self._n_ids += len(shard.outside)
-                self.progress(len(shard.ids))
+                self.on_progress(len(shard.ids))
         totals = ("n_words", "n_sentences", "n_unknown")
         return {**{key: sum(shard[key] for shard in shards) for key in totals}, "shards": shards}
 

@@ -24,8 +24,8 @@ from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_folder, write_json
 from elmore.text import Vocab, tokenizer_by_name
 
-Progress = Callable[[str, int], None]
-"""Is told what is done, "tokenize" or "number", and to how many more words."""
+OnStage = Callable[[str, int], None]
+"""Is called with a stage, "tokenize" or "number", and the number of further words done."""
 
 _COVERAGE_SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 
@@ -37,9 +37,9 @@ def prepare(
     *,
     vocab: Vocab | None = None,
     n_processes: int = 1,
-    progress: Progress = lambda stage, n_words: None,
+    on_progress: OnStage = lambda stage, n_words: None,
 ) -> Corpus:
-    """Make `folder` from the text in `paths`, or find it made already, and open it.
+    """Make `folder` from the text in `paths`, or find it made already, and load it.
 
     `vocab` takes the place of the words that are counted: for fine-tuning a trained model.
     """
@@ -52,16 +52,16 @@ def prepare(
         "given_vocab": vocab and hashlib.sha256("\n".join(vocab).encode("utf-8")).hexdigest(),
     }
     if (folder / MANIFEST).exists():
-        corpus = Corpus.open(folder)
+        corpus = Corpus.load(folder)
         _check_made(corpus, origin)
         return corpus
     with new_folder(folder) as beside:
         with TemporaryDirectory(dir=beside) as temporary:
             work = Path(temporary)
-            tokenized = _tokenize(paths, work, config, n_processes, progress)
+            tokenized = _tokenize(paths, work, config, n_processes, on_progress)
             vocab = vocab or vocabulary_of(tokenized.words, config)
-            vocab.write(beside / VOCAB)
-            numbering = Numbering(vocab, beside, partial(progress, "number"))
+            vocab.save(beside / VOCAB)
+            numbering = Numbering(vocab, beside, partial(on_progress, "number"))
             splits = {
                 "training": numbering.write(work / "training", "train"),
                 "held_out": numbering.write(work / "held_out", "held-out"),
@@ -71,7 +71,7 @@ def prepare(
         write_json(
             beside / MANIFEST, {"format": FORMAT, **origin, **counts, **splits, "files": files}
         )
-    return Corpus.open(folder)
+    return Corpus.load(folder)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Tokenized:
 
 
 def _tokenize(
-    paths: Sequence[Path], work: Path, config: CorpusConfig, n_processes: int, progress: Progress
+    paths: Sequence[Path], work: Path, config: CorpusConfig, n_processes: int, on_progress: OnStage
 ) -> _Tokenized:
     """Write the sentences of either split to a file in `work`, and count the training words."""
     lines = lower_some(
@@ -95,7 +95,7 @@ def _tokenize(
             held_out.write(piece.held_out)
             counter.add(piece.counts)
             n_lines += piece.n_lines
-            progress("tokenize", piece.n_words)
+            on_progress("tokenize", piece.n_words)
     return _Tokenized(n_lines, common_words(counter, config, paths))
 
 

@@ -117,15 +117,15 @@ class Corpus:
         self._vocab_rows: dict[CharEncoder, npt.NDArray[np.int16]] = {}
 
     @classmethod
-    def open(cls, folder: Path) -> "Corpus":
-        """Open a folder that `prepare` made; its files must have the sizes that they had then."""
+    def load(cls, folder: Path) -> "Corpus":
+        """Load a folder that `prepare` made; its files must have the sizes that they had then."""
         path = folder / MANIFEST
         if not path.exists():
             raise FormatError(f"{folder} has no {MANIFEST}; expected a prepared corpus")
         manifest = read_format(path, FORMAT)
         try:
             _check_sizes(folder, manifest["files"])
-            return cls(folder, Vocab.read(folder / VOCAB), manifest)
+            return cls(folder, Vocab.load(folder / VOCAB), manifest)
         except (KeyError, TypeError, AttributeError) as error:
             raise FormatError(
                 f"{path} is not as it was written ({error!r}); {_prepare_again(folder)}"

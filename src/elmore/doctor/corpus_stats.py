@@ -13,7 +13,7 @@ from pathlib import Path
 from elmore.corpus import numbering
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.files import STANDARD_INPUT, read_texts
-from elmore.corpus.prepare import Progress, check_inputs, common_words, vocabulary_of
+from elmore.corpus.prepare import OnStage, check_inputs, common_words, vocabulary_of
 from elmore.corpus.tokenizing import cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.corpus.word_counts import CommonWords, WordCounter
 from elmore.model import CharCnnConfig
@@ -220,7 +220,7 @@ def read_corpus_stats(
     encoder: CharCnnConfig,
     sample_tokens: int = _SAMPLE_TOKENS,
     n_processes: int = 1,
-    progress: Progress = lambda stage, n_words: None,
+    on_progress: OnStage = lambda stage, n_words: None,
 ) -> CorpusStats:
     """Read the text in `paths` once; what does not fit in memory goes to the folder `work`."""
     check_inputs(paths, config, n_processes)
@@ -233,7 +233,7 @@ def read_corpus_stats(
         training.add(piece.training)
         held_out.add(piece.held_out)
         counter.add(piece.counts)
-        progress("tokenize", piece.n_words)
+        on_progress("tokenize", piece.n_words)
     words = common_words(counter, config, paths)
     seconds = time.perf_counter() - started
     vocab = vocabulary_of(words, config)

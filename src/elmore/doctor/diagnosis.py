@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from elmore.corpus.prepare import Progress
+from elmore.corpus.prepare import OnStage
 from elmore.doctor.advice import advise
 from elmore.doctor.corpus_stats import CorpusStats, TruncatedWords, read_corpus_stats
 from elmore.doctor.cost import Disk, Kept, Memory, disk, machine_memory, memory
@@ -120,7 +120,7 @@ def examine(
     recipe: Recipe,
     *,
     n_processes: int = 1,
-    progress: Progress = lambda stage, n_words: None,
+    on_progress: OnStage = lambda stage, n_words: None,
     measure_s: float = _MEASURE_S,
 ) -> Diagnosis:
     """Look at the text in `paths` and try the recipe on it, for about `measure_s` seconds."""
@@ -135,7 +135,7 @@ def examine(
         found = read_corpus_stats(
             paths, recipe.corpus, folder, encoder=recipe.token_encoder,
             sample_tokens=max(_MIN_SAMPLE_TOKENS, 2 * n_batch), n_processes=n_processes,
-            progress=progress,
+            on_progress=on_progress,
         )  # fmt: skip
         n_rows, n_tokens = len(found.vocab), found.n_training_tokens
         kept = Kept.by(recipe, n_rows)
@@ -146,7 +146,7 @@ def examine(
         n_updates = _n_updates(training, n_windows)
         time = None
         if n_windows and (has is None or needed.total < has):
-            pace = stage.measure(recipe, kept, measure_s, progress)
+            pace = stage.measure(recipe, kept, measure_s, on_progress)
             time = _time(pace, found, training, n_windows, n_updates)
     covered = None if static is None else _static_coverage(found, static, recipe.static)
     return Diagnosis(

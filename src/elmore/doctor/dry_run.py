@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from elmore.corpus.numbering import Numbering
-from elmore.corpus.prepare import Progress
+from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
 from elmore.doctor.corpus_stats import CorpusStats, n_tokens
 from elmore.doctor.cost import Kept
@@ -86,7 +86,7 @@ class DryRun:
         backward = Streams(self.corpus, config, "backward").window(0)
         return len(np.union1d(forward.inputs, backward.inputs))
 
-    def measure(self, recipe: Recipe, kept: Kept, seconds: float, progress: Progress) -> Pace:
+    def measure(self, recipe: Recipe, kept: Kept, seconds: float, on_progress: OnStage) -> Pace:
         """Take the time of each part, in about so many seconds."""
         bilm = new_bilm(recipe, self.corpus.vocab, None)
 
@@ -98,10 +98,10 @@ class DryRun:
             return _DryRunTrainer(bilm, self.corpus, config, self.folder, ProcessGroup())
 
         n_unrolled = recipe.training.unroll_steps
-        update_s = per_step_s = _median_s(trainer(1), seconds / 10, progress)
+        update_s = per_step_s = _median_s(trainer(1), seconds / 10, on_progress)
         n_steps = min(n_unrolled, max(_FEW_STEPS, int(seconds / 6 / update_s)))
         if n_steps > 1:
-            one_step_s, update_s = update_s, _median_s(trainer(n_steps), seconds / 2, progress)
+            one_step_s, update_s = update_s, _median_s(trainer(n_steps), seconds / 2, on_progress)
             per_step_s = max(0.0, update_s - one_step_s) / (n_steps - 1)
         write_s = self._write_s(min(_MOST_BYTES, kept.weights))
         last = kept.weights + kept.remembered + kept.states
@@ -137,13 +137,13 @@ class DryRun:
         return seconds / n_bytes
 
 
-def _median_s(trainer: _DryRunTrainer, limit_s: float, progress: Progress) -> float:
+def _median_s(trainer: _DryRunTrainer, limit_s: float, on_progress: OnStage) -> float:
     """Return how long an update takes, from as many as fit into the limit, at least one."""
     trainer.update_s()  # it builds what later ones find
     found: list[float] = []
     while not found or (len(found) < _MOST_UPDATES and sum(found) < limit_s):
         found.append(trainer.update_s())
-        progress("try", trainer.tokens_per_update)
+        on_progress("try", trainer.tokens_per_update)
     return median(found)
 
 

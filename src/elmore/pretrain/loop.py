@@ -54,6 +54,10 @@ class Report:
     """The last measurement."""
 
 
+OnUpdate = Callable[[Report], None]
+"""Is called after each update."""
+
+
 class Trainer:
     """Trains a biLM on a corpus; files go to `folder`."""
 
@@ -110,14 +114,14 @@ class Trainer:
         tired = 0 < self.config.patience <= self.n_since_best
         return tired or self.update >= self.n_updates
 
-    def train(self, tell: Callable[[Report], None] = lambda report: None) -> None:
-        """Make the updates that are left; tell of each."""
+    def train(self, on_update: OnUpdate = lambda report: None) -> None:
+        """Make the updates that are left."""
         metrics = Metrics(self.folder, self._metrics_length) if self.processes.is_first else None
         try:
             with stop_signal() as stopped:
                 while not self.is_done:
                     started = time.perf_counter()
-                    stop = self._make_update(metrics, tell, stop=bool(stopped))
+                    stop = self._make_update(metrics, on_update, stop=bool(stopped))
                     self.seconds += time.perf_counter() - started
                     if stop:
                         self._save(metrics)
@@ -130,9 +134,7 @@ class Trainer:
             if metrics is not None:
                 metrics.close()
 
-    def _make_update(
-        self, metrics: Metrics | None, tell: Callable[[Report], None], *, stop: bool
-    ) -> bool:
+    def _make_update(self, metrics: Metrics | None, on_update: OnUpdate, *, stop: bool) -> bool:
         """Make one update; return whether any process was told to stop."""
         started = time.perf_counter()
         first = self.update * self.config.accumulate
@@ -171,7 +173,7 @@ class Trainer:
             self._evaluate(metrics)
         if self.update % self.config.checkpoint_every == 0:
             self._save(metrics)
-        tell(
+        on_update(
             Report(self.update, self.n_updates, n_tokens, losses, rate, norm, speed, self.held_out)
         )
         return stop

@@ -8,13 +8,13 @@ folder resumes where it stopped.
 import dataclasses
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elmore.corpus.prepare import Progress, prepare
+from elmore.corpus.prepare import OnStage, prepare
 from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError
 from elmore.folders import is_format, read_json, remove_unfinished, write_json
@@ -25,7 +25,7 @@ from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.loop import BEST, LAST, Report, Trainer
+from elmore.pretrain.loop import BEST, LAST, OnUpdate, Trainer
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score, calibration_of
 from elmore.pretrain.recipes import TABLES, recipe_to
@@ -68,10 +68,13 @@ def pretrain(
     *,
     start: Start | None = None,
     n_processes: int = 1,
-    progress: Progress = lambda stage, n_words: None,
-    tell: Callable[[Report], None] = lambda report: None,
+    on_progress: OnStage = lambda stage, n_words: None,
+    on_update: OnUpdate = lambda report: None,
 ) -> PretrainResult:
-    """Train a biLM on the text in `paths`, or resume the run in `folder`."""
+    """Train a biLM on the text in `paths`, or resume the run in `folder`.
+
+    `on_progress` follows the preparation of the text, `on_update` the training.
+    """
     if recipe.static.static is not None and start is not None and not start.new_vocabulary:
         raise ConfigError(
             "with --from, --static gives vectors to words that are new to the model; "
@@ -82,15 +85,15 @@ def pretrain(
         with locked_folder(folder) if processes.is_first else nullcontext():
             if processes.is_first:
                 prepare_run(
-                    paths, folder, recipe, start, n_processes=n_processes, progress=progress
+                    paths, folder, recipe, start, n_processes=n_processes, on_progress=on_progress
                 )
             processes.wait()
-            corpus = Corpus.open(folder / CORPUS)
+            corpus = Corpus.load(folder / CORPUS)
             bilm = new_bilm(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
                 fill(bilm, corpus, recipe, start, StaticVectors.read(folder / STATIC))
             trainer = Trainer(bilm, corpus, recipe.training, folder, processes)
-            trainer.train(tell)
+            trainer.train(on_update)
             run = _finish(trainer, recipe)
             if processes.is_first:
                 _write_model(run.model, folder / MODEL)
@@ -132,7 +135,7 @@ def prepare_run(
     start: Start | None,
     *,
     n_processes: int,
-    progress: Progress,
+    on_progress: OnStage,
 ) -> Corpus:
     """Make or find the corpus of a run, and see that the run is the one that was begun."""
     _check_ours(folder)
@@ -152,14 +155,16 @@ def prepare_run(
         remove_unfinished(folder / made)  # by a run that was killed
     vocab = start.model.vocab if start and not start.new_vocabulary else None
     if not paths and (folder / CORPUS).is_dir():
-        corpus = Corpus.open(folder / CORPUS)  # only resuming
+        corpus = Corpus.load(folder / CORPUS)  # only resuming
     else:
         corpus = prepare(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,
-            progress=progress,
+            on_progress=on_progress,
         )  # fmt: skip
     write_json(path, content)
-    prepare_static(corpus, folder, recipe.static, seed=recipe.training.seed, progress=progress)
+    prepare_static(
+        corpus, folder, recipe.static, seed=recipe.training.seed, on_progress=on_progress
+    )
     return corpus
 
 

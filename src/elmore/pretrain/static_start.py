@@ -24,7 +24,7 @@ from torch import Tensor
 
 from elmore.corpus.config import N_MARKS
 from elmore.corpus.files import fingerprint
-from elmore.corpus.prepare import Progress
+from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, DataError
@@ -59,7 +59,7 @@ def describe_static(config: StaticConfig) -> dict[str, Any] | None:
 
 
 def prepare_static(
-    corpus: Corpus, folder: Path, config: StaticConfig, *, seed: int, progress: Progress
+    corpus: Corpus, folder: Path, config: StaticConfig, *, seed: int, on_progress: OnStage
 ) -> None:
     """Make the vectors of the vocabulary's words in a run's folder, if they are not there yet."""
     if config.static is None or (folder / STATIC).exists():
@@ -70,7 +70,7 @@ def prepare_static(
 
         def tell(stage: str, done: int, of: int) -> None:
             if stage == "train":
-                progress("skip-gram", corpus.training.n_words if done else 0)
+                on_progress("skip-gram", corpus.training.n_words if done else 0)
 
         settings = SkipGramConfig(
             dim=config.skipgram_dim, window=config.skipgram_window, min_count=1,

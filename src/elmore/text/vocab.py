@@ -56,8 +56,8 @@ class Vocab:
         return rows
 
     @classmethod
-    def read(cls, path: Path) -> "Vocab":
-        """Read a vocabulary file: UTF-8, a word a line."""
+    def load(cls, path: Path) -> "Vocab":
+        """Load a vocabulary file: UTF-8, a word a line."""
         try:
             text = path.read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
@@ -75,8 +75,8 @@ class Vocab:
         except DataError as error:
             raise FormatError(f"{path}: {error}") from None
 
-    def write(self, path: Path) -> None:
-        """Write the words, one a line."""
+    def save(self, path: Path) -> None:
+        """Save the words, one a line."""
         for word in self.words:
             if word == "" or "\n" in word or word.endswith("\r"):
                 raise DataError(f"the word {word!r} cannot stand in a file of a word a line")
