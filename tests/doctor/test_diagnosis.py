@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmore.corpus.prepare import prepare
-from elmore.doctor.corpus_stats import RepeatedLines, Sample, n_tokens, read_corpus_stats
-from elmore.doctor.cost import Kept
+from elmore.doctor.corpus_stats import DuplicateLines, Sample, n_tokens, read_corpus_stats
+from elmore.doctor.cost import TrainingState
 from elmore.doctor.diagnosis import Diagnosis, examine
 from elmore.errors import ConfigError, DataError
 from elmore.pretrain.distributed import ProcessGroup
@@ -92,15 +92,15 @@ def test_it_makes_the_updates_that_training_makes(text: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adamw"])
-def test_what_is_kept_is_what_training_keeps(text: Path, tmp_path: Path, optimizer: str) -> None:
+def test_the_state_is_that_of_training(text: Path, tmp_path: Path, optimizer: str) -> None:
     recipe = small(optimizer=optimizer, frozen=("token_encoder",))
     corpus = prepare([text], tmp_path / "corpus", recipe.corpus)
     bilm = new_bilm(recipe, corpus.vocab, None)
     trainer = Trainer(bilm, corpus, recipe.training, tmp_path, ProcessGroup())
-    kept = Kept.by(recipe, len(corpus.vocab))
+    kept = TrainingState.of(recipe, len(corpus.vocab))
     assert kept.weights == sum(p.nbytes for p in bilm.parameters())
     assert kept.gradients == trainer.step.gradients.values.nbytes
-    assert kept.remembered == sum(tensor.nbytes for _, tensor in trainer.optimizer.state())
+    assert kept.optimizer == sum(tensor.nbytes for _, tensor in trainer.optimizer.state())
     states = (trainer.state.forward, trainer.state.backward)
     assert kept.states == sum(state.h.nbytes + state.c.nbytes for state in states)
     buffers = [
@@ -113,7 +113,7 @@ def test_what_is_kept_is_what_training_keeps(text: Path, tmp_path: Path, optimiz
     assert kept.buffers == sum(buffer.nbytes for buffer in buffers)
 
 
-def test_words_that_are_cut(tmp_path: Path) -> None:
+def test_words_that_are_truncated(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     # ten bytes are read: three syllables and one byte of the fourth
     path.write_text("가나다 가나다라 가나다라 abcdefghij abcdefghijk 가\n" * 20)
@@ -123,13 +123,13 @@ def test_words_that_are_cut(tmp_path: Path) -> None:
         assert (cut.max_bytes, cut.n_distinct, cut.n_words) == (10, 2, 60)
         assert cut.n_distinct_split == n_split
         said = "\n".join(found.advice)
-        assert "more than 10 bytes and are cut" in said
-        assert ("cut, and many of them inside a character" in said) == (n_split > 0)
+        assert "more than 10 bytes and are truncated" in said
+        assert ("truncated, many of them inside a character" in said) == (n_split > 0)
 
 
 @given(st.lists(st.integers(0, 30), max_size=60))
-def test_repeated_lines_are_exact_while_they_are_few(numbers: list[int]) -> None:
-    seen = RepeatedLines(max_lines=31)
+def test_duplicate_lines_are_exact_while_they_are_few(numbers: list[int]) -> None:
+    seen = DuplicateLines(max_lines=31)
     for number in numbers:
         seen.add(f"line {number}")
     assert seen.n_zeros == 0
@@ -137,8 +137,8 @@ def test_repeated_lines_are_exact_while_they_are_few(numbers: list[int]) -> None
     assert seen.share * len(numbers) == pytest.approx(n_repeated)
 
 
-def test_repeated_lines_are_estimated_when_they_are_many() -> None:
-    seen = RepeatedLines(max_lines=2000)
+def test_duplicate_lines_are_estimated_when_they_are_many() -> None:
+    seen = DuplicateLines(max_lines=2000)
     for number in range(30_000):
         seen.add(f"line {number % 24_000}")
         assert len(seen._hashes) <= 2000
@@ -186,14 +186,14 @@ def test_advice_on_lines(tmp_path: Path) -> None:
     assert found.text.repeated_lines == 0.5
     assert found.text.is_repeated_exact
     said = "\n".join(found.advice)
-    assert "50 % of the lines stood there before" in said
+    assert "50 % of the lines are duplicates" in said
     assert "--tokenizer english" in said
     assert "--split-sentences" not in said
     path.write_text("".join(f"{k} " + "here is a word , " * 20 + "\n" for k in range(9)))
     said = advice(path, tokenizer="english")
     assert "--split-sentences" in said
     assert "tokenized already: --tokenizer whitespace" in said
-    assert "stood there before" not in said
+    assert "are duplicates" not in said
     path.write_text("".join(f"나는 학교에 {k} 번 갔다, 그리고 왔다\n" for k in range(60)))
     for tokenizer in ("english", "whitespace"):
         assert "% of the words are Korean: --tokenizer korean" in advice(path, tokenizer=tokenizer)
@@ -206,7 +206,7 @@ def test_advice_on_the_network(text: Path) -> None:
     assert "take --recipe" not in advice(text)
     assert "few for 1,024 cells" in advice(text, cell_dim=1024)
     assert "--n-epochs 5" in advice(text, n_epochs=1.0)
-    assert "--patience 5 ends" in advice(text, n_epochs=50.0)
+    assert "--patience 5 stops early" in advice(text, n_epochs=50.0)
     assert "softmax is sampled: each batch scores 10 of" in advice(text)
     assert "softmax is full" in advice(text, n_samples=2000)
 

@@ -82,7 +82,7 @@ def test_each_token_is_read_once_and_followed_by_the_right_one(
     with corpus_of(lengths, **sizes) as corpus:
         begin, end = corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE]).tolist()
         if sum(lengths) + len(lengths) < n_streams * n_steps:
-            with pytest.raises(DataError, match="take a smaller batch_size or more text"):
+            with pytest.raises(DataError, match="choose a smaller batch_size or add"):
                 Streams(corpus, config, direction)
             return
         streams = Streams(corpus, config, direction)

@@ -1,4 +1,4 @@
-"""How raw text becomes sentences of numbered words, checked as soon as it is written down."""
+"""The settings by which raw text becomes sentences of word ids, checked when they are made."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ N_MARKS = 3  # <S>, </S> and <UNK>: the first rows of every vocabulary
 
 @dataclass(frozen=True)
 class CorpusConfig:
-    """How raw text becomes sentences of numbered words."""
+    """How raw text becomes sentences of word ids."""
 
     tokenizer: str = "english"
     """The name of the tokenizer; it is stored in the model."""
     normalization: Normalization | None = "NFC"
-    """NFC: characters that are written in several parts, as Hangul on macOS, become one; none: text
-    is taken as it is. It is stored in the model."""
+    """NFC: characters that are written in several parts, as Hangul on macOS, become one; none: no
+    normalization. It is stored in the model."""
     split_sentences: str | None = None
     """A language, such as en or ko, whose rules split each line into sentences; none: a line is
     a sentence."""
@@ -28,10 +28,10 @@ class CorpusConfig:
     max_words: int = 50_000
     """The most words that the vocabulary may have, its three marks included."""
     held_out: float = 0.01
-    """The share of the lines that is kept from training, to measure perplexity on."""
+    """The share of the lines that is held out, to measure perplexity on."""
     lowercase: float = 0.0
-    """The share of the training lines that is read in lower case, so that a model of cased text
-    knows text without capitals too."""
+    """The share of the training lines that is lowercased, so that a model of cased text handles
+    lowercase text too."""
     text_field: str = "text"
     """The field of the text in .jsonl, .csv, .tsv and .parquet files."""
 

@@ -1,9 +1,9 @@
-"""Text files in, a folder of numbered words out: what a language model is trained on.
+"""Text files in, a folder of word ids out: what a language model is trained on.
 
-The first pass tokenizes the text into temporary files and counts its words, the second numbers the
-words with the vocabulary that comes of it. Neither holds more of the text than a piece or a shard.
-The folder is there whole or not at all, and its manifest says what it was made from: with the same
-text and the same settings it is used again.
+The first pass tokenizes the text into temporary files and counts its words, the second replaces the
+words by ids of the vocabulary. Neither holds more of the text than a piece or a shard in memory.
+The folder is complete or absent, and its manifest says what it was made from: with the same text
+and the same settings it is reused.
 """
 
 import hashlib
@@ -39,9 +39,9 @@ def prepare(
     n_processes: int = 1,
     on_progress: OnStage = lambda stage, n_words: None,
 ) -> Corpus:
-    """Make `folder` from the text in `paths`, or find it made already, and load it.
+    """Make `folder` from the text in `paths`, unless it is there already, and load it.
 
-    `vocab` takes the place of the words that are counted: for fine-tuning a trained model.
+    `vocab` replaces the vocabulary of the text's own words: for fine-tuning a trained model.
     """
     check_inputs(paths, config, n_processes)
     if vocab is not None and (missing := [mark for mark in MARKS if mark not in vocab]):
@@ -100,15 +100,15 @@ def _tokenize(
 
 
 def check_inputs(paths: Sequence[Path], config: CorpusConfig, n_processes: int) -> None:
-    """Refuse what cannot be prepared, before anything is read."""
+    """Refuse bad arguments before anything is read."""
     if n_processes < 1:
         raise ConfigError(f"n_processes is {n_processes}; expected at least 1")
-    tokenizer_by_name(config.tokenizer)("")  # which finds an extra that is missing
+    tokenizer_by_name(config.tokenizer)("")  # fails if its extra is missing
     check_texts(paths)
 
 
 def common_words(counter: WordCounter, config: CorpusConfig, paths: Sequence[Path]) -> CommonWords:
-    """Return the words that were counted in `paths`, of which there must be some."""
+    """Return the most frequent words of `paths`; refuse a text without any."""
     words = counter.most_common(config.max_words - N_MARKS, config.min_count)
     if not words.n_distinct:
         names = ", ".join(map(str, paths)) or "nothing"
@@ -138,7 +138,7 @@ def _describe_words(tokenized: _Tokenized, vocab: Vocab) -> dict[str, Any]:
 
 
 def _check_made(corpus: Corpus, origin: Mapping[str, Any]) -> None:
-    """Refuse a corpus that was made from something else, or that was changed since."""
+    """Refuse a corpus that was made from another text or with other settings, or changed since."""
     found = {**corpus.manifest, **corpus.manifest["config"]}
     wanted = {**origin, **origin["config"]}
     others = [name for name in wanted if name != "config" and found.get(name) != wanted[name]]

@@ -1,4 +1,4 @@
-"""Files of records in, each record by the names of its fields out, with where it stands.
+"""Files of records in, each record as a dictionary out, with its place in the file.
 
 .jsonl and .json have an object a line, .csv and .tsv name their columns in the first line (a tab in
 a .tsv cannot be quoted), .parquet names them itself. All but .parquet may be compressed.
@@ -27,7 +27,7 @@ def record_format(path: Path) -> str | None:
 
 
 def read_records(path: Path, form: str, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:
-    """Give each record that is not blank with where it stands; of .parquet only these fields."""
+    """Yield the place and the values of each record that is not blank (.parquet: `fields`)."""
     if form == "parquet":
         return _read_parquet(path, fields)
     if form == "jsonl":
@@ -36,14 +36,14 @@ def read_records(path: Path, form: str, fields: Sequence[str]) -> Iterator[tuple
 
 
 def value_of(record: Record, field: str, where: str) -> Any:
-    """Return what stands in a field, which must be there."""
+    """Return the value of a field, which must be there."""
     if field not in record:
         raise _no_field(field, where, list(record))
     return record[field]
 
 
 def numbered_lines(path: Path, *, latin_1: bool = False) -> Iterator[tuple[str, str]]:
-    """Give each line that is not blank, with where it stands."""
+    """Yield the place and the text of each line that is not blank."""
     with open_decompressed(path) as file:
         lines = (line.decode("latin-1").encode() for line in file) if latin_1 else file
         for number, line in enumerate(decode_lines(lines, str(path)), start=1):
