@@ -9,8 +9,7 @@ import torch
 from elmore import Elmo
 from elmore.embed import BLANK, Filler
 from elmore.errors import ConfigError, DataError
-
-from .test_context import WORDS, scoring_model
+from tests.model.test_context import WORDS, scoring_model
 
 LEFT_OUT = {"<S>", "</S>", "<UNK>"}
 

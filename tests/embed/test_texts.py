@@ -12,7 +12,7 @@ import pytest
 from elmore import Elmo
 from elmore.embed import CorpusOptions, calibrate, embed_lines
 from elmore.text import Token, WhitespaceTokenizer
-from tests.embed.test_context import scoring_model
+from tests.model.test_context import scoring_model
 
 NORMALIZE = import_module("elmore.text.normalize")  # elmore.text has a function of that name
 LINES = ["the river bank of a café .", "", "은행 계좌", "bank"]
