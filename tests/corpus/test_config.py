@@ -13,7 +13,7 @@ from elmore.cli.main import run as run_elmore
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
 from elmore.doctor.corpus_stats import read_corpus_stats
-from elmore.errors import MissingExtraError
+from elmore.errors import ConfigError, MissingExtraError
 from elmore.formats import read_pretrained
 from elmore.pretrain.run import pretrain
 from elmore.pretrain.start import Start, recipe_of_start
@@ -93,3 +93,10 @@ def test_korean_morphemes_are_prepared_by_two_processes(tmp_path: Path) -> None:
     text = write_korean(tmp_path / "text.txt")
     corpus = prepare([text], tmp_path / "corpus", CorpusConfig("korean"), n_processes=2)
     assert {"사과", "를", "먹", "었", "다"} <= set(corpus.vocab)
+
+
+def test_shares_and_forms_that_cannot_be() -> None:
+    with pytest.raises(ConfigError, match="lowercase is 2; expected a share from 0 to 1"):
+        CorpusConfig(lowercase=2)
+    with pytest.raises(ConfigError, match="normalization is 'NFD'; expected one of NFC"):
+        CorpusConfig(normalization="NFD")

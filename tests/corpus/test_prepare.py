@@ -1,4 +1,4 @@
-"""What goes into a prepared corpus comes out of it: words, sentences, spellings."""
+"""What goes into a prepared corpus comes out of it: words, sentences, characters."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from elmore.corpus import numbering, tokenizing
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
 from elmore.corpus.shards import Corpus, Split
-from elmore.errors import ConfigError, DataError, FormatError
+from elmore.errors import ConfigError, DataError
 from elmore.text import CharEncoder, Spelling, Vocab, split_sentences, tokenizer_by_name
 
 MARKS = ["<S>", "</S>", "<UNK>"]
@@ -29,7 +29,7 @@ PLAIN = CorpusConfig(tokenizer="whitespace", held_out=0)
 
 
 def words_of(corpus: Corpus) -> list[str]:
-    """Read the word of each id from the files, without `spell`."""
+    """Read the word of each id from the files, without `char_ids`."""
     words = list(corpus.vocab)
     for shard in corpus.training.shards + corpus.held_out.shards:
         assert shard.first_outside == len(words)
@@ -200,34 +200,6 @@ def test_a_folder_of_another_text_or_configuration_is_refused(tmp_path: Path, te
         prepare([text], tmp_path / "other", PLAIN)
 
 
-def test_damage_is_found(tmp_path: Path, text: Path) -> None:
-    folder = tmp_path / "corpus"
-    prepare([text], folder, PLAIN)
-    shard = folder / "train-00000.shard"
-    content = shard.read_bytes()
-    shard.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    Corpus.load(folder)
-    with pytest.raises(FormatError, match=r"train-00000\.shard is not as it was written; remove"):
-        prepare([text], folder, PLAIN)
-    shard.write_bytes(content[:-1])
-    with pytest.raises(FormatError, match=rf"has {len(content) - 1} bytes, expected"):
-        Corpus.load(folder)
-    shard.unlink()
-    with pytest.raises(FormatError, match="has no bytes, expected"):
-        Corpus.load(folder)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    for wrong, message in (
-        ({**manifest, "format": "other"}, "format is 'other'; this version reads"),
-        ({"format": "elmore-corpus-1"}, "is not as it was written"),
-    ):
-        (folder / "manifest.json").write_text(json.dumps(wrong))
-        with pytest.raises(FormatError, match=message):
-            Corpus.load(folder)
-    (folder / "manifest.json").unlink()
-    with pytest.raises(FormatError, match=r"has no manifest\.json; expected a prepared corpus"):
-        Corpus.load(folder)
-
-
 def test_an_interrupted_run_leaves_nothing_and_is_begun_anew(tmp_path: Path, text: Path) -> None:
     def interrupt(stage: str, n_words: int) -> None:
         if stage == "number":
@@ -263,32 +235,6 @@ def test_a_given_vocabulary_takes_the_place_of_the_counted_one(tmp_path: Path) -
     prepare([path], tmp_path / "corpus", PLAIN, vocab=vocab)
     with pytest.raises(DataError, match="the vocabulary lacks <S>, <UNK>"):
         prepare([path], tmp_path / "other", PLAIN, vocab=Vocab(["</S>"]))
-
-
-def test_held_out_lines_are_spread_and_never_all(tmp_path: Path) -> None:
-    lines = [f"line {number}" for number in range(10_000)]
-    held_out = [
-        number
-        for number, (_, is_held_out) in enumerate(tokenizing.draw_held_out(lines, 0.05))
-        if is_held_out
-    ]
-    assert 400 < len(held_out) < 600
-    assert all(80 < sum(n // 2000 == fifth for n in held_out) < 120 for fifth in range(5))
-    longer = [h for _, h in tokenizing.draw_held_out(lines * 2, 0.05)]
-    assert [number for number in range(10_000) if longer[number]] == held_out
-
-    def draw(n_lines: int, share: float) -> list[bool]:
-        return [h for _, h in tokenizing.draw_held_out(["x"] * n_lines, share)]
-
-    assert draw(0, 0.5) == []
-    assert draw(1, 0.5) == [False]
-    assert draw(2, 1e-9) == [False, True]
-    assert draw(5, 1e-9) == [False] * 4 + [True]
-    assert not any(draw(1000, 0))
-
-    one = prepare([write(tmp_path, ["a sentence"])], tmp_path / "one", CorpusConfig())
-    assert one.training.n_words == 2
-    assert one.held_out == Split(0, 0, 0, ())
 
 
 def test_standard_input_is_read_only_where_it_must_be(
@@ -376,27 +322,9 @@ def test_memory_of_preparing_and_training_does_not_grow_with_the_text(tmp_path: 
     assert peaks_kb[1] <= 1.1 * peaks_kb[0]
 
 
-def test_a_share_of_the_training_lines_is_lower_case() -> None:
-    lines = [("The Bank", k % 10 == 0) for k in range(2000)]
-    lowered = list(tokenizing.lower_some(lines, 0.3))
-    assert [held_out for _, held_out in lowered] == [held_out for _, held_out in lines]
-    assert {line for line, held_out in lowered if held_out} == {"The Bank"}
-    n_lower = sum(line == "the bank" for line, held_out in lowered if not held_out)
-    assert 0.25 * 1800 < n_lower < 0.35 * 1800
-    assert lowered == list(tokenizing.lower_some(lines, 0.3))
-    assert list(tokenizing.lower_some(lines, 0.0)) == lines
-
-
 def test_text_in_parts_is_prepared_as_one(tmp_path: Path) -> None:
     parts = unicodedata.normalize("NFD", "사과 를 먹 었 다")
     path = write(tmp_path, [parts])
     assert "사과" in prepare([path], tmp_path / "whole", PLAIN).vocab
     as_it_is = replace(PLAIN, normalization=None)
     assert parts.split(" ")[0] in prepare([path], tmp_path / "parts", as_it_is).vocab
-
-
-def test_shares_and_forms_that_cannot_be() -> None:
-    with pytest.raises(ConfigError, match="lowercase is 2; expected a share from 0 to 1"):
-        CorpusConfig(lowercase=2)
-    with pytest.raises(ConfigError, match="normalization is 'NFD'; expected one of NFC"):
-        CorpusConfig(normalization="NFD")

@@ -1,4 +1,4 @@
-"""On the way from a line to the network, each text is normalized and tokenized exactly once."""
+"""Texts are checked, and on the way to the network normalized and tokenized exactly once."""
 
 import unicodedata
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import pytest
 
 from elmore import Elmo
 from elmore.embed import CorpusOptions, calibrate, embed_lines
+from elmore.errors import DataError
 from elmore.text import Token, WhitespaceTokenizer
 from tests.model.test_context import scoring_model
 
@@ -90,3 +91,17 @@ def test_given_tokens_are_normalized_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.tokens == ("a", "caf\u00e9", ".")
     elmo.fill([tokens], word=0)
     assert seen == 2 * tokens
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("one string", "got one string"),
+        ([3], "text 0 is of type int"),
+        (["a", b"bytes"], "text 1 is of type bytes"),
+        ([["a", None]], "text 0 has the token None"),
+    ],
+)
+def test_texts_that_are_none(tiny_elmo: Elmo, texts: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        tiny_elmo.encode_tokens(texts)
