@@ -200,7 +200,7 @@ def test_a_folder_of_another_text_or_configuration_is_refused(tmp_path: Path, te
         prepare([text], tmp_path / "other", PLAIN)
 
 
-def test_an_interrupted_run_leaves_nothing_and_is_begun_anew(tmp_path: Path, text: Path) -> None:
+def test_an_interrupted_run_leaves_nothing_and_is_begun_again(tmp_path: Path, text: Path) -> None:
     def interrupt(stage: str, n_words: int) -> None:
         if stage == "number":
             raise KeyboardInterrupt

@@ -33,7 +33,7 @@ def corpus_of(
     lines = [" ".join(f"w{next(names)}" for _ in range(length)) for length in lengths]
     with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(numbering, "SHARD_WORDS", shard_words)
-        monkeypatch.setattr(batches, "_BLOCK_WORDS", block_words)
+        monkeypatch.setattr(batches, "BLOCK_WORDS", block_words)
         text = Path(temporary) / "text.txt"
         text.write_text("\n".join(lines))
         config = CorpusConfig("whitespace", None, None, 1, max_words, held_out=0)
