@@ -279,7 +279,7 @@ def compare_files(train: Path, held_out: Path, max_words: int) -> dict[str, Any]
 
 def compare_corpus(folder: Path) -> dict[str, Any]:
     """Return the perplexities on the held-out text of a prepared corpus."""
-    corpus = Corpus.open(folder)
+    corpus = Corpus.load(folder)
     if corpus.vocab.words[: len(MARKS)] != MARKS:
         raise DataError(
             f"the vocabulary of {folder} begins with {corpus.vocab.words[: len(MARKS)]}; "

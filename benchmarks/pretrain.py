@@ -74,7 +74,7 @@ def textbook(bilm: BiLM, corpus: Corpus, trainer: Trainer) -> Callable[[], objec
 
     def batch(window: Any) -> Batch:
         inputs = window.inputs.T
-        characters = corpus.spell(inputs.reshape(-1), CharEncoder()).reshape(*inputs.shape, 50)
+        characters = corpus.char_ids(inputs.reshape(-1), CharEncoder()).reshape(*inputs.shape, 50)
         targets = torch.from_numpy(window.targets.T.copy())
         return Batch(
             torch.from_numpy(characters).long(),

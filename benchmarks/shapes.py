@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("build/shapes"))
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    corpus = Corpus.open(arguments.corpus)
+    corpus = Corpus.load(arguments.corpus)
     for number, variant in enumerate(arguments.variants):
         made = corpus.manifest["config"]
         reading = {name: made[name] or "none" for name in ("tokenizer", "normalization")}

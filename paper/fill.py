@@ -18,7 +18,6 @@ import torch
 
 from elmore import Elmo
 from elmore.corpus.files import check_texts, read_texts
-from elmore.corpus.sentence_reader import Reading
 from elmore.embed import Filler
 from elmore.errors import DataError
 from paper.report import Results, arguments_of, elmo_of, run
@@ -37,15 +36,11 @@ def held_out(elmo: Elmo, path: Path) -> list[tuple[list[str], int]]:
     assert elmo.model.vocab is not None
     check_texts([path])
     recipe = elmo.model.training.get("recipe", {})
-    reading = Reading(
-        elmo.tokenizer,
-        elmo.model.normalization,
-        recipe.get("corpus", {}).get("split_sentences"),
-    )
+    reader = elmo.sentence_reader(recipe.get("corpus", {}).get("split_sentences"))
     lines = deque(read_texts([path], "text"), maxlen=LAST_LINES)
     rng = np.random.default_rng(SEED)
     found = []
-    for tokens in reversed(list(reading.sentences(lines))):
+    for tokens in reversed(list(reader.sentences(lines))):
         known = [k for k, word in enumerate(tokens) if word in elmo.model.vocab]
         if known and len(tokens) >= 5:
             found.append((tokens, int(rng.choice(known))))

@@ -26,11 +26,11 @@ A run does not resume with another recipe than it was begun with, but for `n_epo
 `evaluate_every`, `max_held_out_tokens` and `checkpoint_every`.
 """
 TITLES = {
-    "corpus": "How raw text becomes sentences of numbered words.",
-    "token_encoder": "How a word is spelled: characters, convolutions, highways, projection.",
-    "lstm": "What reads the words, once in each direction.",
+    "corpus": "How raw text becomes sentences of word ids.",
+    "token_encoder": "How a word is encoded: characters, convolutions, highways, projection.",
+    "lstm": "The LSTM stack of each direction.",
     "static": "Static word vectors that the network starts from.",
-    "training": "How the network learns.",
+    "training": "How the network is trained.",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from elmore.formats import write_native
-from tests.embed.test_context import scoring_model
+from tests.model.test_context import scoring_model
 
 from .conftest import Refused, Run
 

@@ -79,7 +79,7 @@ def test_an_output_that_is_a_file(refused: Refused, tmp_path: Path, text: Path) 
         (["--frozen", "head"], "head"),
         (
             ["--frozen", "lstm", "--frozen", "softmax", "--frozen", "token_encoder"],
-            "frozen names every part, so nothing would learn",
+            "frozen names every part, so nothing would be trained",
         ),
         (["--seed", str(2**64)], "seed is 18446744073709551616; expected less than 2^63"),
         (["--max-words", "3"], "max_words is 3; expected a whole number, at least 4"),
@@ -115,7 +115,7 @@ def test_values_a_flag_cannot_have(
     [
         ("[training]\nepochs = 3\n", "has the unknown epochs; expected some of accumulate,"),
         ("[trainig]\nn_epochs = 3\n", "has the unknown trainig"),
-        ("training = 3\n", "3 stands where a table was expected"),
+        ("training = 3\n", "expected a table, got 3"),
         ("[training\n", "is not TOML"),
         (
             "[token_encoder]\n[lstm]",
@@ -161,7 +161,7 @@ def test_a_recipe_that_cannot_be_read(
     ("content", "changes", "message"),
     [
         ("just one sentence", {}, "the training text has 4 tokens, and one batch takes 4 x 5;"),
-        (None, {"batch_size": 5000}, "one batch takes 5000 x 5; take a smaller batch_size or more"),
+        (None, {"batch_size": 5000}, "one batch takes 5000 x 5; choose a smaller batch_size"),
         (
             None,
             {"softmax": "sampled", "n_samples": 24},

@@ -34,7 +34,7 @@ def zipped(content: bytes, *names: str) -> bytes:
     return file.getvalue()
 
 
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
+COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": gzip.compress,
     ".bz2": bz2.compress,
@@ -48,7 +48,7 @@ def read(path: Path, field: str = "text") -> list[str]:
     return list(read_texts([path], field))
 
 
-@pytest.mark.parametrize("packing", PACKERS)
+@pytest.mark.parametrize("compression", COMPRESSORS)
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -63,35 +63,37 @@ def read(path: Path, field: str = "text") -> list[str]:
     ],
 )
 def test_every_kind_gives_the_same_lines(
-    tmp_path: Path, name: str, content: bytes, packing: str
+    tmp_path: Path, name: str, content: bytes, compression: str
 ) -> None:
-    path = tmp_path / (name + packing)
-    path.write_bytes(PACKERS[packing](content))
+    path = tmp_path / (name + compression)
+    path.write_bytes(COMPRESSORS[compression](content))
     assert read(path) == TEXTS
 
 
-@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz", ".zst"])
-def test_archives_one_behind_the_other_are_one_text(tmp_path: Path, packing: str) -> None:
-    path = tmp_path / f"a.txt{packing}"
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz", ".zst"])
+def test_archives_one_behind_the_other_are_one_text(tmp_path: Path, compression: str) -> None:
+    path = tmp_path / f"a.txt{compression}"
     half = len(LINES) // 2
-    path.write_bytes(PACKERS[packing](LINES[:half]) + PACKERS[packing](LINES[half:]))
+    path.write_bytes(
+        COMPRESSORS[compression](LINES[:half]) + COMPRESSORS[compression](LINES[half:])
+    )
     assert read(path) == TEXTS
 
 
-@pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz", ".zst", ".zip"])
-def test_a_damaged_archive_is_an_error(tmp_path: Path, packing: str) -> None:
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz", ".zst", ".zip"])
+def test_a_damaged_archive_is_an_error(tmp_path: Path, compression: str) -> None:
     text = "".join(f"line {i} {i * i}\n" for i in range(20_000)).encode()
-    packed = PACKERS[packing](text)
-    path = tmp_path / f"a.txt{packing}"
+    packed = COMPRESSORS[compression](text)
+    path = tmp_path / f"a.txt{compression}"
     for content in (b"", packed[:2], packed[:-1], packed[: len(packed) // 2], b"no archive"):
         path.write_bytes(content)
-        with pytest.raises(DataError, match=r"a\.txt\.\w+ is damaged or cut short"):
+        with pytest.raises(DataError, match=r"a\.txt\.\w+ is damaged or truncated"):
             read(path)
 
 
 def test_a_zip_of_several_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zipped(LINES, "one.txt", "two.txt"))
-    with pytest.raises(DataError, match="holds 2 files; unpack the one that you want"):
+    with pytest.raises(DataError, match="holds 2 files; extract the one that you want"):
         read(tmp_path / "a.zip")
 
 
@@ -108,7 +110,7 @@ def test_parquet(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.parquet, row 1 has a int in field 'n'"):
         read(path, "n")
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DataError, match="is damaged or cut short"):
+    with pytest.raises(DataError, match="is damaged or truncated"):
         read(path, "body")
 
 

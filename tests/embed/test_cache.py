@@ -1,4 +1,4 @@
-"""The memory of words: bounded, right after words have gone, visible."""
+"""The word cache: bounded, right after words were dropped, visible."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmore import Elmo
-from elmore.embed.cache import KnownWords, WordCache
+from elmore.embed.cache import WordCache, WordVectors
 from elmore.errors import ConfigError
 from elmore.text import Vocab
 
 
-def spell(words: list[str]) -> torch.Tensor:
+def encode(words: list[str]) -> torch.Tensor:
     return torch.tensor([[float(len(word)), float(ord(word[0]))] for word in words])
 
 
@@ -24,35 +24,35 @@ WORD = st.text("abcdefgh", min_size=1, max_size=2)
 @settings(deadline=None)
 @given(st.integers(0, 5), st.lists(st.lists(WORD, max_size=6, unique=True), max_size=12))
 def test_any_size_gives_the_same_vectors(size: int, batches: list[list[str]]) -> None:
-    known = KnownWords(Vocab(["a", "b"]), torch.tensor([[-1.0, -1.0], [-2.0, -2.0]]))
-    cache = WordCache(2, size, known, torch.device("cpu"))
+    fixed = WordVectors(Vocab(["a", "b"]), torch.tensor([[-1.0, -1.0], [-2.0, -2.0]]))
+    cache = WordCache(2, size, fixed, torch.device("cpu"))
     for words in batches:
-        found = cache.vectors(words, spell)
+        found = cache.vectors(words, encode)
         for word, vector in zip(words, found, strict=True):
-            expected = {"a": [-1, -1], "b": [-2, -2]}.get(word) or spell([word])[0].tolist()
+            expected = {"a": [-1, -1], "b": [-2, -2]}.get(word) or encode([word])[0].tolist()
             assert vector.tolist() == expected
         assert len(cache) <= size + 2
 
 
 def test_counts_what_it_had() -> None:
     cache = WordCache(2, 10, None, torch.device("cpu"))
-    cache.vectors(["x", "y"], spell)
-    cache.vectors(["x", "z", "y"], spell)
+    cache.vectors(["x", "y"], encode)
+    cache.vectors(["x", "z", "y"], encode)
     assert (cache.hits, cache.misses, len(cache)) == (2, 3, 3)
     assert cache.hit_rate == pytest.approx(0.4)
 
 
 def test_the_oldest_go_first() -> None:
-    spelled: list[str] = []
+    encoded: list[str] = []
 
     def counted(words: list[str]) -> torch.Tensor:
-        spelled.extend(words)
-        return spell(words)
+        encoded.extend(words)
+        return encode(words)
 
     cache = WordCache(2, 2, None, torch.device("cpu"))
     for word in ("x", "y", "z", "y", "x"):
         cache.vectors([word], counted)
-    assert spelled == ["x", "y", "z", "x"]
+    assert encoded == ["x", "y", "z", "x"]
 
 
 def test_a_full_cache_does_not_change_vectors(tiny_elmo: Elmo) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from elmore import Elmo
 from elmore.embed import CorpusOptions, embed_corpus
-from elmore.embed.cache import KnownWords
+from elmore.embed.cache import WordVectors
 from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
 from elmore.formats import read_pretrained
 from elmore.text import Vocab
@@ -93,7 +93,7 @@ def test_finished_blocks_are_not_made_again(tiny_model: Path, tmp_path: Path) ->
         embed_corpus(elmo, lines, tmp_path / "out.npz", options, stop_late)
     assert not (tmp_path / "out.npz").exists()
     again = Elmo.from_pretrained(tiny_model)
-    n_spelled_before = again.cache.misses
+    n_encoded_before = again.cache.misses
     steps: list[int] = []
     embed_corpus(
         again, lines, tmp_path / "out.npz", options, lambda n_texts, _: steps.append(n_texts)
@@ -102,7 +102,7 @@ def test_finished_blocks_are_not_made_again(tiny_model: Path, tmp_path: Path) ->
     assert max(steps) > 1, "no block was taken over whole"
     fresh = Elmo.from_pretrained(tiny_model)
     embed_corpus(fresh, lines, tmp_path / "fresh.npz", options, nothing)
-    assert again.cache.misses - n_spelled_before < fresh.cache.misses
+    assert again.cache.misses - n_encoded_before < fresh.cache.misses
     assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "fresh.npz").read_bytes()
 
 
@@ -133,9 +133,15 @@ def test_another_run_is_not_mixed_in(tiny_model: Path, tmp_path: Path) -> None:
     other = CorpusOptions(layers="top", block_numbers=40 * 12)
     with pytest.raises(ConfigError, match=r"work of another run \(layers changed\)"):
         embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, other, nothing)
-    known = KnownWords(Vocab(["bank"]), torch.zeros(1, 6))
+    word_vectors = WordVectors(Vocab(["bank"]), torch.zeros(1, 6))
     with pytest.raises(ConfigError, match=r"work of another run \(known words changed\)"):
-        embed_corpus(Elmo(read_pretrained(tiny_model), known=known), lines, out, options, nothing)
+        embed_corpus(
+            Elmo(read_pretrained(tiny_model), word_vectors=word_vectors),
+            lines,
+            out,
+            options,
+            nothing,
+        )
     write_model(tmp_path / "other", *random_model(
         2, n_layers=2, dim=12, projection_dim=6, skip=True, cell_clip=0.5, proj_clip=0.5,
         activation="relu", n_highway=1, filters=[[1, 4], [2, 6], [3, 8]], char_dim=5,

@@ -12,7 +12,6 @@ from elmore.errors import ConfigError, DataError
 from elmore.formats import Pretrained
 from elmore.model import BiLM, BiLMConfig, LstmConfig, WordTableConfig
 from elmore.text import Vocab
-from tests.oracle.elmo import Oracle, random_model, write_model
 
 TEXTS = ["we sat on the river bank .", "", "은행 계좌", "bank"]
 
@@ -131,35 +130,6 @@ def test_no_texts(tiny_elmo: Elmo) -> None:
         tiny_elmo.ids([])
 
 
-def test_scores_agree_with_the_oracle(tmp_path: Path) -> None:
-    options, weights = random_model(
-        5, n_layers=2, dim=10, projection_dim=5, skip=True, cell_clip=0.5, proj_clip=0.5,
-        activation="relu", n_highway=1, filters=[[1, 3], [2, 4]], char_dim=4,
-    )  # fmt: skip
-    vocab = ["<S>", "</S>", "<UNK>", "the", "bank", "river"]
-    rng = np.random.default_rng(0)
-    softmax = {
-        "softmax/W": rng.normal(size=(6, 5)).astype(np.float32),
-        "softmax/b": rng.normal(size=6).astype(np.float32),
-    }
-    write_model(tmp_path / "model", options, weights | softmax)
-    (tmp_path / "model/vocab.txt").write_text("\n".join(vocab))
-    elmo = Elmo.from_pretrained(tmp_path / "model", tokenizer="whitespace")
-    texts = ["the river bank", "", "the unseen bank the the bank"]
-    for text, found in zip(texts, elmo.scores(texts), strict=True):
-        forward, backward = Oracle(options, weights).log_probs(
-            text.split(), vocab, softmax["softmax/W"], softmax["softmax/b"]
-        )
-        np.testing.assert_allclose(found.forward, forward, atol=1e-5)
-        np.testing.assert_allclose(found.backward, backward, atol=1e-5)
-        assert found.known.tolist() == [word in vocab for word in text.split()]
-
-
-def test_scores_need_the_softmax(tiny_elmo: Elmo) -> None:
-    with pytest.raises(ConfigError, match="without its softmax"):
-        tiny_elmo.scores(["a"])
-
-
 def test_ids_are_what_the_network_reads(tiny_elmo: Elmo) -> None:
     batch = tiny_elmo.ids(TEXTS)
     assert batch.ids.shape == (4, 9, 50)
@@ -196,20 +166,6 @@ def test_unknown_words(tiny_elmo: Elmo, options: Any, message: str) -> None:
         tiny_elmo.encode_tokens(["a"], **options)
     with pytest.raises(ConfigError, match="expected one of mean, max, first-last"):
         tiny_elmo.encode(["a"], pooling="sum")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        ("one string", "got one string"),
-        ([3], "text 0 is of type int"),
-        (["a", b"bytes"], "text 1 is of type bytes"),
-        ([["a", None]], "text 0 has the token None"),
-    ],
-)
-def test_texts_that_are_none(tiny_elmo: Elmo, texts: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        tiny_elmo.encode_tokens(texts)
 
 
 def test_cached_vectors_need_a_vocabulary(tiny_model: Path, tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import torch
 from elmore import Elmo
 from elmore.embed import BLANK, Filler
 from elmore.errors import ConfigError, DataError
-
-from .test_context import WORDS, scoring_model
+from tests.model.test_context import WORDS, scoring_model
 
 LEFT_OUT = {"<S>", "</S>", "<UNK>"}
 
@@ -111,8 +110,13 @@ def test_log_probabilities_of_given_states(elmo: Elmo) -> None:
     ("text", "options", "error", "message"),
     [
         ("the bank", {}, DataError, "text 0 has no blank; write ___"),
-        ("the bank", {"word": "boat"}, DataError, "'boat' is no token of text 0; name one of the"),
-        ("the bank", {"word": 2}, DataError, "text 0 has 2 tokens; there is none with the number"),
+        (
+            "the bank",
+            {"word": "boat"},
+            DataError,
+            "'boat' is not a token of text 0; name one",
+        ),
+        ("the bank", {"word": 2}, DataError, "text 0 has 2 tokens; there is none at position"),
         ("", {}, DataError, "text 0 has no blank"),
         ("the ___", {"n": 0}, ConfigError, "n is 0; expected at least 1"),
         ("the ___", {"sides": "up"}, ConfigError, "expected one of both, left, right"),

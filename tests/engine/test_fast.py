@@ -94,7 +94,7 @@ def test_many_words_of_a_long_text_need_no_large_table(threads: int) -> None:
     torch.testing.assert_close(fast, textbook, atol=5e-6, rtol=0)
 
 
-def test_a_large_vocabulary_is_spelled_in_parts(threads: int) -> None:
+def test_a_large_vocabulary_is_encoded_in_parts(threads: int) -> None:
     bilm = BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))).requires_grad_(False)
     ids, _ = batch(9001, [1])
     words = FastEngine(bilm).token_vectors(ids)

@@ -89,7 +89,7 @@ def draw(n_samples: int, seed: int) -> Samples:
 def test_equal_to_autograd_however_it_is_cut(
     n_samples: int, max_logits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(softmax_loss, "_MAX_LOGITS", max_logits)
+    monkeypatch.setattr(softmax_loss, "MAX_LOGITS", max_logits)
     samples = draw(n_samples, 1) if n_samples else None
     predict(*network(), samples).same(by_autograd(*network(), samples), 3e-6)
 

@@ -205,9 +205,9 @@ def test_a_word_table_needs_the_sentence_marks(tmp_path: Path) -> None:
 def test_a_vocabulary_beside_a_folder_without_one(tmp_path: Path) -> None:
     config = BiLMConfig(CharCnnConfig(3, ((1, 2),), 1, "relu"), LstmConfig(1, 4, 3))
     write_native(Pretrained(BiLM(config), "whitespace"), tmp_path / "m")
-    Vocab(WORDS).write(tmp_path / "words.txt")
+    Vocab(WORDS).save(tmp_path / "words.txt")
     assert read_pretrained(tmp_path / "m", tmp_path / "words.txt").vocab is not None
-    Vocab(WORDS).write(tmp_path / "m/vocab.txt")
+    Vocab(WORDS).save(tmp_path / "m/vocab.txt")
     with pytest.raises(FormatError, match="has its own vocabulary"):
         read_pretrained(tmp_path / "m", tmp_path / "words.txt")
 

@@ -18,7 +18,7 @@ from paper.pos_probe import pos_probe, read_treebank
 from paper.report import Results
 from paper.word_in_context import best_threshold, read_pairs, word_in_context
 from paper.words import Sentence, span_vectors
-from tests.embed.test_context import scoring_model
+from tests.model.test_context import scoring_model
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -33,7 +33,7 @@ def corpus_of(
     lines = [" ".join(f"w{next(names)}" for _ in range(length)) for length in lengths]
     with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(numbering, "SHARD_WORDS", shard_words)
-        monkeypatch.setattr(batches, "_BLOCK_WORDS", block_words)
+        monkeypatch.setattr(batches, "BLOCK_WORDS", block_words)
         text = Path(temporary) / "text.txt"
         text.write_text("\n".join(lines))
         config = CorpusConfig("whitespace", None, None, 1, max_words, held_out=0)
@@ -82,7 +82,7 @@ def test_each_token_is_read_once_and_followed_by_the_right_one(
     with corpus_of(lengths, **sizes) as corpus:
         begin, end = corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE]).tolist()
         if sum(lengths) + len(lengths) < n_streams * n_steps:
-            with pytest.raises(DataError, match="take a smaller batch_size or more text"):
+            with pytest.raises(DataError, match="choose a smaller batch_size or add"):
                 Streams(corpus, config, direction)
             return
         streams = Streams(corpus, config, direction)

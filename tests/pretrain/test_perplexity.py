@@ -18,7 +18,6 @@ from elmore.corpus.tokenizing import draw_held_out
 from elmore.errors import FormatError
 from elmore.formats import Pretrained, write_native
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
-from elmore.pretrain import perplexity
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
 from elmore.text import CharEncoder, Vocab
 
@@ -105,7 +104,11 @@ def test_marks_in_the_text_mark_nothing() -> None:
 
 @pytest.mark.parametrize(
     "limits",
-    [{"_TOKENS_AT_ONCE": 1}, {"_SENTENCES_AT_ONCE": 3}, {"_TOKENS_AT_ONCE": 30, "_MAX_LOGITS": 99}],
+    [
+        {"pretrain.perplexity.MAX_BATCH_TOKENS": 1},
+        {"pretrain.perplexity._SENTENCES_AT_ONCE": 3},
+        {"pretrain.perplexity.MAX_BATCH_TOKENS": 30, "engine.word_scorer.MAX_LOGITS": 99},
+    ],
 )
 def test_neither_order_nor_batches_matter(
     limits: dict[str, int], monkeypatch: pytest.MonkeyPatch
@@ -113,7 +116,7 @@ def test_neither_order_nor_batches_matter(
     found = model()
     expected = list(score_texts(found, texts()))
     for name, value in limits.items():
-        monkeypatch.setattr(perplexity, name, value)
+        monkeypatch.setattr(f"elmore.{name}", value)
     order = list(range(len(expected)))
     random.Random(2).shuffle(order)
     shuffled = texts()

@@ -84,15 +84,17 @@ def test_stopped_and_resumed_equals_never_stopped(
 
     made: list[int] = []
     with pytest.raises(CrashError):
-        pretrain([text], run, recipe, tell=crash_after(2))  # before any checkpoint
+        pretrain([text], run, recipe, on_update=crash_after(2))  # before any checkpoint
     with pytest.raises(CrashError):
-        pretrain([text], run, recipe, tell=crash_after(7))  # a measurement beyond the last one
+        pretrain([text], run, recipe, on_update=crash_after(7))  # a measurement beyond the last one
     assert (run / "curve.png").exists()  # drawn at each measurement, not only at the end
     with pytest.raises(KeyboardInterrupt, match="holds all 10 updates; the same command resumes"):
-        pretrain([text], run, recipe, tell=interrupt_after(9))  # asked during 9, it makes one more
+        pretrain(
+            [text], run, recipe, on_update=interrupt_after(9)
+        )  # asked during 9, it makes one more
     with pytest.raises(CrashError):
-        pretrain([text], run, recipe, tell=crash_after(13))
-    pretrain([text], run, recipe, tell=lambda report: made.append(report.update))
+        pretrain([text], run, recipe, on_update=crash_after(13))
+    pretrain([text], run, recipe, on_update=lambda report: made.append(report.update))
     assert made == list(range(13, n_updates + 1))  # from the checkpoint of update 12
     check_same(run, whole)
 
@@ -113,7 +115,7 @@ def test_more_epochs_go_on(tmp_path: Path, text: Path) -> None:
 
 def test_until_the_first_checkpoint_a_run_may_be_another(tmp_path: Path, text: Path) -> None:
     with pytest.raises(CrashError):
-        pretrain([text], tmp_path / "run", small(evaluate_every=5), tell=crash_after(6))
+        pretrain([text], tmp_path / "run", small(evaluate_every=5), on_update=crash_after(6))
     recipe = small(learning_rate=0.01, n_epochs=0.5)
     pretrain([text], tmp_path / "run", recipe)
     pretrain([text], tmp_path / "whole", recipe)
@@ -124,7 +126,7 @@ def test_a_run_is_resumed_without_its_flags(tmp_path: Path, text: Path) -> None:
     run, whole = tmp_path / "run", tmp_path / "whole"
     recipe = small(checkpoint_every=2, static=str(write_vectors(tmp_path / "vectors.txt")))
     with pytest.raises(CrashError):
-        pretrain([text], run, recipe, tell=crash_after(3))
+        pretrain([text], run, recipe, on_update=crash_after(3))
     assert run_elmore(["pretrain", "--out", str(run)]) == 0
     pretrain([text], whole, recipe)
     check_same(run, whole)
@@ -144,7 +146,7 @@ def test_flags_that_contradict_the_run(
 @pytest.fixture
 def begun(tmp_path: Path, text: Path) -> Path:
     with pytest.raises(CrashError):
-        pretrain([text], tmp_path / "run", small(checkpoint_every=2), tell=crash_after(3))
+        pretrain([text], tmp_path / "run", small(checkpoint_every=2), on_update=crash_after(3))
     return tmp_path / "run"
 
 

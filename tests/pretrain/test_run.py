@@ -85,7 +85,7 @@ def unigram_perplexity(training: list[list[str]], held_out: list[list[str]]) -> 
 
 def test_more_is_learned_than_how_often_words_occur(learned: tuple[Path, PretrainResult]) -> None:
     folder, run = learned
-    corpus = Corpus.open(folder / "corpus")
+    corpus = Corpus.load(folder / "corpus")
     training, held_out = (texts_of(corpus, split) for split in (corpus.training, corpus.held_out))
     unigram = unigram_perplexity(training, held_out)
     assert 10 < unigram < 23
@@ -113,7 +113,7 @@ def test_the_model_folder_is_one_like_any_other(
 
     model = read_native(folder / "model")
     assert model.tokenizer == "whitespace"
-    corpus = Corpus.open(folder / "corpus")
+    corpus = Corpus.load(folder / "corpus")
     held_out = texts_of(corpus, corpus.held_out)
     ours = total(model, held_out)
     assert run.held_out is not None
@@ -238,6 +238,6 @@ def test_one_folder_has_one_run_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="another program is writing to"):
             pretrain([text], folder, recipe)
 
-    pretrain([text], folder, recipe, tell=second)
+    pretrain([text], folder, recipe, on_update=second)
     pretrain([text], folder, recipe)
     assert json.loads((folder / "run.json").read_text())["recipe"]["training"]["n_epochs"] == 0.2

@@ -143,7 +143,7 @@ def test_skipgram_of_the_same_text(tmp_path: Path, text: Path) -> None:
     told: list[str] = []
     pretrain(
         [text], tmp_path / "run", small(static="skipgram", skipgram_dim=6),
-        progress=lambda stage, n_words: told.append(stage),
+        on_progress=lambda stage, n_words: told.append(stage),
     )  # fmt: skip
     assert "skip-gram" in told
     vectors = StaticVectors.read(tmp_path / "run/static")
@@ -166,7 +166,7 @@ def stop_after(update: int) -> Any:
 
 def begun(folder: Path, text: Path, recipe: Recipe) -> None:
     with pytest.raises(StopError):
-        pretrain([text], folder, recipe, tell=stop_after(12))
+        pretrain([text], folder, recipe, on_update=stop_after(12))
 
 
 def test_a_run_resumes_when_the_file_is_gone(tmp_path: Path, text: Path) -> None:

@@ -53,7 +53,9 @@ def test_morphemes_by_a_vocabulary_of_them() -> None:
     assert found == expected.split()
     assert tokenizer("사과를")[1] == Token("를", 2, 3)
     assert [token.text for token in tokenizer("쀍뛟")] == ["쀍뛟"]  # nothing tells how to cut it
-    with pytest.raises(ConfigError, match="korean-vocabulary cuts by the vocabulary of a model"):
+    with pytest.raises(
+        ConfigError, match="korean-vocabulary segments by the vocabulary of a model"
+    ):
         tokenizer_by_name("korean-vocabulary")
 
 

@@ -18,8 +18,8 @@ WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r
 @example(["\ufeffthe", "cat"])
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
     path = tmp_path_factory.mktemp("vocab") / "vocab.txt"
-    Vocab(words).write(path)
-    vocab = Vocab.read(path)
+    Vocab(words).save(path)
+    vocab = Vocab.load(path)
     assert list(vocab) == words
     assert vocab.encode(words).tolist() == list(range(len(words)))
 
@@ -48,7 +48,7 @@ def write(tmp_path: Path, content: bytes) -> Path:
     "content", [b"<S>\r\n</S>\r\ncat\r\n", b"<S>\n</S>\ncat", b"<S>\n</S>\ncat\n"]
 )
 def test_line_ends_are_no_part_of_words(tmp_path: Path, content: bytes) -> None:
-    assert list(Vocab.read(write(tmp_path, content))) == ["<S>", "</S>", "cat"]
+    assert list(Vocab.load(write(tmp_path, content))) == ["<S>", "</S>", "cat"]
 
 
 @pytest.mark.parametrize(
@@ -65,5 +65,5 @@ def test_a_faulty_file_is_refused_with_the_place(
 ) -> None:
     path = write(tmp_path, content)
     with pytest.raises(FormatError, match=message) as caught:
-        Vocab.read(path)
+        Vocab.load(path)
     assert str(path) in str(caught.value)

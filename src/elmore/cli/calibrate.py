@@ -52,7 +52,6 @@ def calibrate(
     from dataclasses import replace
 
     from elmore.corpus.files import check_texts, read_texts
-    from elmore.corpus.sentence_reader import Reading
     from elmore.embed import Elmo
     from elmore.embed import calibrate as measure
     from elmore.formats import write_native
@@ -63,19 +62,19 @@ def calibrate(
         raise ConfigError(f"{out} exists already; choose another name")
     check_texts(texts)
     elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
-    reading = Reading(elmo.tokenizer, elmo.model.normalization, split_sentences)
+    reader = elmo.sentence_reader(split_sentences)
     with progress_bar(shown=True) as bar:
         task = bar.add_task("calibrating", total=max_tokens, tokens=0)
 
-        def progress(n_tokens: int) -> None:
+        def on_progress(n_tokens: int) -> None:
             bar.update(task, advance=n_tokens, tokens=bar.tasks[task].completed + n_tokens)
 
         found = measure(
             elmo,
-            reading.sentences(read_texts(texts, text_field)),
+            reader.sentences(read_texts(texts, text_field)),
             max_tokens=max_tokens,
             texts=[path.name for path in texts],
-            progress=progress,
+            on_progress=on_progress,
         )
     write_native(replace(elmo.model, calibration=found), out, dtype)
     facts = {"model": str(out), "tokens": found.n_tokens, "layers": list(found.means)}

@@ -55,7 +55,7 @@ def doctor(
             texts,
             chosen,
             n_processes=(os.cpu_count() or 1) if processes is None else processes,
-            progress=preparing.tell,
+            on_progress=preparing.tell,
             measure_s=measure_s,
         )
     if sys.stdout.isatty():

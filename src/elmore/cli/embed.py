@@ -105,7 +105,7 @@ def embed(
         n_texts = None if split_sentences else count_texts(texts)
         task = bar.add_task("embedding", total=n_texts, tokens=0)
 
-        def progress(n_texts: int, n_tokens: int | None) -> None:
+        def on_progress(n_texts: int, n_tokens: int | None) -> None:
             shown = bar.tasks[task]
             if n_tokens is None:  # of an earlier run: less to do, and nothing done yet
                 bar.update(task, total=shown.total and shown.total - n_texts)
@@ -115,11 +115,11 @@ def embed(
         if out is None:
             to_terminal = sys.stdout.isatty()
             writer = TablePrinter() if to_terminal else JsonLinesWriter(sys.stdout.buffer)
-            for number, text in enumerate(embed_lines(elmo, lines, options, progress)):
+            for number, text in enumerate(embed_lines(elmo, lines, options, on_progress)):
                 writer.write(number, text)
             return
         try:
-            size = embed_corpus(elmo, lines, out, options, progress)
+            size = embed_corpus(elmo, lines, out, options, on_progress)
         except KeyboardInterrupt:
             kept = spool_folder(out).exists()
             raise KeyboardInterrupt("the same command resumes from here" if kept else "") from None

@@ -64,9 +64,9 @@ def _is_file(one: str) -> bool:
 
 
 def _count_lines(path: Path) -> int | None:
-    from elmore.corpus.compression import unpacked_name
+    from elmore.corpus.compression import decompressed_name
 
-    if not path.is_file() or record_format(path) or unpacked_name(path) != path.name:
+    if not path.is_file() or record_format(path) or decompressed_name(path) != path.name:
         return None  # a pipe can be read only once; records and compressed files take too long
     with path.open("rb") as file:
         return sum(1 for _ in file)

@@ -45,7 +45,7 @@ def perplexity(
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     """
     from elmore.corpus.files import check_texts, read_texts
-    from elmore.corpus.sentence_reader import Reading
+    from elmore.corpus.sentence_reader import SentenceReader
     from elmore.corpus.shards import MANIFEST, Corpus
     from elmore.formats import read_pretrained
     from elmore.pretrain.perplexity import NOTHING, score_held_out, score_texts
@@ -61,11 +61,11 @@ def perplexity(
         )
     found = read_pretrained(model, vocab)
     if is_corpus:
-        scores = score_held_out(found, Corpus.open(texts[0]))
+        scores = score_held_out(found, Corpus.load(texts[0]))
     else:
         cut = tokenizer_by_name(tokenizer or found.tokenizer, found.vocab)
-        reading = Reading(cut, found.normalization, split_sentences)
-        scores = score_texts(found, reading.sentences(read_texts(texts, text_field)))
+        reader = SentenceReader(cut, found.normalization, split_sentences)
+        scores = score_texts(found, reader.sentences(read_texts(texts, text_field)))
 
     total = NOTHING
     with progress_bar(shown=True) as bar:

@@ -69,8 +69,8 @@ def pretrain(
             chosen,
             start=begin,
             n_processes=(os.cpu_count() or 1) if processes is None else processes,
-            progress=preparing.tell,
-            tell=training.tell,
+            on_progress=preparing.tell,
+            on_update=training.tell,
         )
     if is_first:
         sys.stdout.write(_summary(found, out / MODEL))

@@ -45,7 +45,7 @@ def skipgram(
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     """
     from elmore.corpus.files import check_texts, read_texts
-    from elmore.corpus.sentence_reader import Reading
+    from elmore.corpus.sentence_reader import SentenceReader
     from elmore.static.skipgram import train_skipgram
     from elmore.text import tokenizer_by_name
 
@@ -55,7 +55,7 @@ def skipgram(
         raise ConfigError(f"{out} exists already; choose another name")
     check_texts(texts)
     tokenizer_by_name(tokenizer)("")  # which finds an extra that is missing
-    reading = Reading(tokenizer, normalization, split_sentences)
+    reader = SentenceReader(tokenizer, normalization, split_sentences)
     with locked(out.with_name(f".{out.name}.lock"), out), progress_bar(shown=True) as bar:
         tasks = {
             stage: bar.add_task(stage, total=None, tokens=0) for stage in ("tokenize", "train")
@@ -65,6 +65,6 @@ def skipgram(
             bar.update(tasks[stage], completed=done, total=of or None, tokens=done)
 
         vectors = train_skipgram(
-            reading.sentences(read_texts(texts, text_field)), config, progress=progress
+            reader.sentences(read_texts(texts, text_field)), config, progress=progress
         )
         vectors.save(out)

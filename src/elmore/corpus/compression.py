@@ -1,7 +1,7 @@
-"""Packed files in, their bytes out: gzip, bzip2, xz, Zstandard, or a zip with one file in it.
+"""Compressed files in, their content out: gzip, bzip2, xz, Zstandard, or a zip of one file.
 
-What a file is packed with is told by its name. A damaged file, or one that was cut short, is an
-error and never a shorter content.
+The suffix says how a file is compressed. A damaged or truncated file is an error, never a shorter
+content.
 """
 
 import bz2
@@ -21,30 +21,30 @@ _BYTES_AT_ONCE = 2**16
 
 
 @contextmanager
-def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for its bytes as they were before it was packed."""
+def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, compressed or not, for its decompressed bytes."""
     opener = _OPENERS.get(path.suffix.lower(), Path.open)
     if path.suffix.lower() in _OPENERS and path.is_file() and path.stat().st_size == 0:
-        raise damaged(path, "it is empty")  # to gzip, nothing at all is an empty archive
+        raise damaged(path, "it is empty")  # gzip takes an empty file for an empty archive
     try:
         with opener(path, "rb") as file:
             yield file
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise damaged(path, error) from None
     except OSError as error:
-        if error.errno is not None:  # it is the system's; gzip and bzip2 have none for bad data
+        if error.errno is not None:  # the operating system's; gzip and bzip2 set none for bad data
             raise
         raise damaged(path, error) from None
 
 
-def unpacked_name(path: Path) -> str:
-    """Return a file's name without what says how it is packed."""
+def decompressed_name(path: Path) -> str:
+    """Return a file's name without the suffix of its compression."""
     return path.stem if path.suffix.lower() in _OPENERS else path.name
 
 
 def damaged(path: Path, why: object) -> DataError:
     """Return the error for a file that cannot be read to its end."""
-    return DataError(f"{path} is damaged or cut short ({why}); get the file again")
+    return DataError(f"{path} is damaged or truncated ({why}); download it again")
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def _open_zip(path: Path, mode: str) -> Iterator[IO[bytes]]:
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
         if len(names) != 1:
-            raise DataError(f"{path} holds {len(names)} files; unpack the one that you want")
+            raise DataError(f"{path} holds {len(names)} files; extract the one that you want")
         with archive.open(names[0]) as file:
             yield file
 
@@ -68,35 +68,35 @@ def _open_zstd(path: Path, mode: str) -> IO[bytes]:
 class _ZstdFile(io.RawIOBase):
     """Frames of Zstandard, one after the other.
 
-    zstandard's own reader takes the end of the file for the end of the text, wherever it is.
+    zstandard's own reader takes a truncated file for a whole one.
     """
 
     def __init__(self, path: Path, zstandard: Any) -> None:
         self._file = path.open("rb")
         self._zstandard = zstandard
         self._frame: Any = None
-        self._packed = self._unpacked = b""
+        self._compressed = self._decompressed = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._unpacked:
-            self._packed = self._packed or self._file.read(_BYTES_AT_ONCE)
-            if not self._packed:
+        while not self._decompressed:
+            self._compressed = self._compressed or self._file.read(_BYTES_AT_ONCE)
+            if not self._compressed:
                 if self._frame is not None:
-                    raise EOFError("its last frame is not whole")
+                    raise EOFError("its last frame is incomplete")
                 return 0
             self._frame = self._frame or self._zstandard.ZstdDecompressor().decompressobj()
             try:
-                self._unpacked = self._frame.decompress(self._packed)
+                self._decompressed = self._frame.decompress(self._compressed)
             except self._zstandard.ZstdError as error:
                 raise EOFError(error) from None
-            self._packed = b""
+            self._compressed = b""
             if self._frame.eof:
-                self._packed, self._frame = self._frame.unused_data, None
-        n = min(len(buffer), len(self._unpacked))
-        buffer[:n], self._unpacked = self._unpacked[:n], self._unpacked[n:]
+                self._compressed, self._frame = self._frame.unused_data, None
+        n = min(len(buffer), len(self._decompressed))
+        buffer[:n], self._decompressed = self._decompressed[:n], self._decompressed[n:]
         return n
 
     def close(self) -> None:

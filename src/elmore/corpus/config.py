@@ -1,9 +1,9 @@
-"""How raw text becomes sentences of numbered words, checked as soon as it is written down."""
+"""The settings by which raw text becomes sentences of word ids, checked when they are made."""
 
 from dataclasses import dataclass
 
 from elmore.checks import at_least, numbers, one_of, strings
-from elmore.corpus.sentence_reader import Reading
+from elmore.corpus.sentence_reader import SentenceReader
 from elmore.errors import ConfigError
 from elmore.text import Normalization
 from elmore.text.sentences import check_language
@@ -13,13 +13,13 @@ N_MARKS = 3  # <S>, </S> and <UNK>: the first rows of every vocabulary
 
 @dataclass(frozen=True)
 class CorpusConfig:
-    """How raw text becomes sentences of numbered words."""
+    """How raw text becomes sentences of word ids."""
 
     tokenizer: str = "english"
     """The name of the tokenizer; it is stored in the model."""
     normalization: Normalization | None = "NFC"
-    """NFC: characters that are written in several parts, as Hangul on macOS, become one; none: text
-    is taken as it is. It is stored in the model."""
+    """NFC: characters that are written in several parts, as Hangul on macOS, become one; none: no
+    normalization. It is stored in the model."""
     split_sentences: str | None = None
     """A language, such as en or ko, whose rules split each line into sentences; none: a line is
     a sentence."""
@@ -28,10 +28,10 @@ class CorpusConfig:
     max_words: int = 50_000
     """The most words that the vocabulary may have, its three marks included."""
     held_out: float = 0.01
-    """The share of the lines that is kept from training, to measure perplexity on."""
+    """The share of the lines that is held out, to measure perplexity on."""
     lowercase: float = 0.0
-    """The share of the training lines that is read in lower case, so that a model of cased text
-    knows text without capitals too."""
+    """The share of the training lines that is lowercased, so that a model of cased text handles
+    lowercase text too."""
     text_field: str = "text"
     """The field of the text in .jsonl, .csv, .tsv and .parquet files."""
 
@@ -51,6 +51,6 @@ class CorpusConfig:
             raise ConfigError(f"held_out is {self.held_out}; expected a share from 0 to 0.5")
 
     @property
-    def reading(self) -> Reading:
-        """How lines become sentences of words."""
-        return Reading(self.tokenizer, self.normalization, self.split_sentences)
+    def sentence_reader(self) -> SentenceReader:
+        """What turns lines into sentences of words."""
+        return SentenceReader(self.tokenizer, self.normalization, self.split_sentences)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from elmore.corpus.compression import open_unpacked
+from elmore.corpus.compression import open_decompressed
 from elmore.corpus.lines import decode_lines
 from elmore.corpus.records import Record, read_records, record_format, value_of
 from elmore.errors import DataError
@@ -20,7 +20,7 @@ STANDARD_INPUT = Path("-")
 
 
 def check_texts(paths: Sequence[Path]) -> None:
-    """Refuse what cannot be read, before anything is."""
+    """Refuse files that cannot be read, before any is read."""
     for path in paths:
         if path == STANDARD_INPUT:
             continue
@@ -31,9 +31,9 @@ def check_texts(paths: Sequence[Path]) -> None:
 
 
 def describe_text(path: Path) -> dict[str, Any]:
-    """Return what tells a text from others: its name, its size and its hash.
+    """Return what identifies a text: its name, its size and its hash.
 
-    Standard input and pipes can be read once only: they are known by their names.
+    Standard input and pipes can be read only once, so they have a name alone.
     """
     is_file = path != STANDARD_INPUT and path.is_file()
     return {"name": path.name, **(fingerprint(path) if is_file else {})}
@@ -47,7 +47,7 @@ def fingerprint(path: Path) -> dict[str, Any]:
 
 
 def read_texts(paths: Sequence[Path], text_field: str) -> Iterator[str]:
-    """Yield the lines of the files in order, without their ends and without the blank ones."""
+    """Yield the lines of the files in order, without line ends and blank lines."""
     check_texts(paths)
     for path in paths:
         for (text,) in read_fields(path, [text_field]):
@@ -75,7 +75,7 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
     if path == STANDARD_INPUT:
         yield from sys.stdin.buffer
     else:
-        with open_unpacked(path) as file:
+        with open_decompressed(path) as file:
             yield from file
 
 
@@ -85,5 +85,5 @@ def _text(record: Record, field: str, where: str) -> str:
         raise DataError(
             f"{where} has a {type(value).__name__} in field {field!r}; expected a string"
         )
-    # JSON can say half a character of UTF-16, which has no spelling in bytes.
+    # JSON can hold a lone surrogate, which UTF-8 cannot encode.
     return value.encode("utf-8", "ignore").decode("utf-8")

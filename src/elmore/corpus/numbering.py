@@ -1,4 +1,4 @@
-"""Tokenized sentences and a vocabulary in, shards of word ids out; `shards.py` says which."""
+"""Tokenized sentences and a vocabulary in, shards of word ids out; their layout: shards.py."""
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,20 +16,20 @@ SHARD_WORDS = 2**20
 
 
 class Numbering:
-    """Writes shards, one split after the other, and remembers which ids are taken."""
+    """Writes shards, one split after the other, each with new ids for its outside words."""
 
-    def __init__(self, vocab: Vocab, folder: Path, progress: Callable[[int], None]) -> None:
-        """Write to `folder`; `progress` is told of how many more words."""
+    def __init__(self, vocab: Vocab, folder: Path, on_progress: Callable[[int], None]) -> None:
+        """Write to `folder`; `on_progress` is called with the number of words of each shard."""
         self.folder = folder
-        self.progress = progress
+        self.on_progress = on_progress
         self._n_rows = self._n_ids = len(vocab)
         self._rows = {word.encode("utf-8"): row for row, word in enumerate(vocab)}
         self._unknown = self._rows[UNKNOWN.encode("utf-8")]
-        # A text that has the marks as words marks nothing by them.
+        # Words of the text that look like marks are unknown words.
         self._rows |= {mark.encode("utf-8"): self._unknown for mark in MARKS}
 
     def write(self, sentences: Path, name: str) -> dict[str, Any]:
-        """Number a file of tokenized sentences; return what the manifest says of the split."""
+        """Number a file of tokenized sentences; return the split's entry of the manifest."""
         shards: list[dict[str, Any]] = []
         with sentences.open("rb") as file:
             for shard in _cut_shards(file, self._rows, self._n_ids):
@@ -48,7 +48,7 @@ class Numbering:
                     }
                 )
                 self._n_ids += len(shard.outside)
-                self.progress(len(shard.ids))
+                self.on_progress(len(shard.ids))
         totals = ("n_words", "n_sentences", "n_unknown")
         return {**{key: sum(shard[key] for shard in shards) for key in totals}, "shards": shards}
 

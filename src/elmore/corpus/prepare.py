@@ -1,9 +1,9 @@
-"""Text files in, a folder of numbered words out: what a language model is trained on.
+"""Text files in, a folder of word ids out: what a language model is trained on.
 
-The first pass tokenizes the text into temporary files and counts its words, the second numbers the
-words with the vocabulary that comes of it. Neither holds more of the text than a piece or a shard.
-The folder is there whole or not at all, and its manifest says what it was made from: with the same
-text and the same settings it is used again.
+The first pass tokenizes the text into temporary files and counts its words, the second replaces the
+words by ids of the vocabulary. Neither holds more of the text than a piece or a shard in memory.
+The folder is complete or absent, and its manifest says what it was made from: with the same text
+and the same settings it is reused.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_folder, write_json
 from elmore.text import Vocab, tokenizer_by_name
 
-Progress = Callable[[str, int], None]
-"""Is told what is done, "tokenize" or "number", and to how many more words."""
+OnStage = Callable[[str, int], None]
+"""Is called with a stage, "tokenize" or "number", and the number of further words done."""
 
 _COVERAGE_SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 
@@ -37,11 +37,11 @@ def prepare(
     *,
     vocab: Vocab | None = None,
     n_processes: int = 1,
-    progress: Progress = lambda stage, n_words: None,
+    on_progress: OnStage = lambda stage, n_words: None,
 ) -> Corpus:
-    """Make `folder` from the text in `paths`, or find it made already, and open it.
+    """Make `folder` from the text in `paths`, unless it is there already, and load it.
 
-    `vocab` takes the place of the words that are counted: for fine-tuning a trained model.
+    `vocab` replaces the vocabulary of the text's own words: for fine-tuning a trained model.
     """
     check_inputs(paths, config, n_processes)
     if vocab is not None and (missing := [mark for mark in MARKS if mark not in vocab]):
@@ -52,16 +52,16 @@ def prepare(
         "given_vocab": vocab and hashlib.sha256("\n".join(vocab).encode("utf-8")).hexdigest(),
     }
     if (folder / MANIFEST).exists():
-        corpus = Corpus.open(folder)
+        corpus = Corpus.load(folder)
         _check_made(corpus, origin)
         return corpus
     with new_folder(folder) as beside:
         with TemporaryDirectory(dir=beside) as temporary:
             work = Path(temporary)
-            tokenized = _tokenize(paths, work, config, n_processes, progress)
+            tokenized = _tokenize(paths, work, config, n_processes, on_progress)
             vocab = vocab or vocabulary_of(tokenized.words, config)
-            vocab.write(beside / VOCAB)
-            numbering = Numbering(vocab, beside, partial(progress, "number"))
+            vocab.save(beside / VOCAB)
+            numbering = Numbering(vocab, beside, partial(on_progress, "number"))
             splits = {
                 "training": numbering.write(work / "training", "train"),
                 "held_out": numbering.write(work / "held_out", "held-out"),
@@ -71,7 +71,7 @@ def prepare(
         write_json(
             beside / MANIFEST, {"format": FORMAT, **origin, **counts, **splits, "files": files}
         )
-    return Corpus.open(folder)
+    return Corpus.load(folder)
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,13 @@ class _Tokenized:
 
 
 def _tokenize(
-    paths: Sequence[Path], work: Path, config: CorpusConfig, n_processes: int, progress: Progress
+    paths: Sequence[Path], work: Path, config: CorpusConfig, n_processes: int, on_progress: OnStage
 ) -> _Tokenized:
     """Write the sentences of either split to a file in `work`, and count the training words."""
     lines = lower_some(
         draw_held_out(read_texts(paths, config.text_field), config.held_out), config.lowercase
     )
-    pieces = tokenize_pieces(cut_pieces(lines), config.reading, n_processes)
+    pieces = tokenize_pieces(cut_pieces(lines), config.sentence_reader, n_processes)
     n_lines, counter = 0, WordCounter(work)
     with (work / "training").open("wb") as training, (work / "held_out").open("wb") as held_out:
         for piece in pieces:
@@ -95,20 +95,20 @@ def _tokenize(
             held_out.write(piece.held_out)
             counter.add(piece.counts)
             n_lines += piece.n_lines
-            progress("tokenize", piece.n_words)
+            on_progress("tokenize", piece.n_words)
     return _Tokenized(n_lines, common_words(counter, config, paths))
 
 
 def check_inputs(paths: Sequence[Path], config: CorpusConfig, n_processes: int) -> None:
-    """Refuse what cannot be prepared, before anything is read."""
+    """Refuse bad arguments before anything is read."""
     if n_processes < 1:
         raise ConfigError(f"n_processes is {n_processes}; expected at least 1")
-    tokenizer_by_name(config.tokenizer)("")  # which finds an extra that is missing
+    tokenizer_by_name(config.tokenizer)("")  # fails if its extra is missing
     check_texts(paths)
 
 
 def common_words(counter: WordCounter, config: CorpusConfig, paths: Sequence[Path]) -> CommonWords:
-    """Return the words that were counted in `paths`, of which there must be some."""
+    """Return the most frequent words of `paths`; refuse a text without any."""
     words = counter.most_common(config.max_words - N_MARKS, config.min_count)
     if not words.n_distinct:
         names = ", ".join(map(str, paths)) or "nothing"
@@ -138,7 +138,7 @@ def _describe_words(tokenized: _Tokenized, vocab: Vocab) -> dict[str, Any]:
 
 
 def _check_made(corpus: Corpus, origin: Mapping[str, Any]) -> None:
-    """Refuse a corpus that was made from something else, or that was changed since."""
+    """Refuse a corpus that was made from another text or with other settings, or changed since."""
     found = {**corpus.manifest, **corpus.manifest["config"]}
     wanted = {**origin, **origin["config"]}
     others = [name for name in wanted if name != "config" and found.get(name) != wanted[name]]

@@ -1,4 +1,4 @@
-"""Files of records in, each record by the names of its fields out, with where it stands.
+"""Files of records in, each record as a dictionary out, with its place in the file.
 
 .jsonl and .json have an object a line, .csv and .tsv name their columns in the first line (a tab in
 a .tsv cannot be quoted), .parquet names them itself. All but .parquet may be compressed.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from elmore.corpus.compression import damaged, open_unpacked, unpacked_name
+from elmore.corpus.compression import damaged, decompressed_name, open_decompressed
 from elmore.corpus.lines import decode_lines
 from elmore.errors import DataError, MissingExtraError
 
@@ -23,11 +23,11 @@ _ROWS_AT_ONCE = 1000
 
 def record_format(path: Path) -> str | None:
     """Return the format of a file of records by its name, None for any other file."""
-    return _FORMATS.get(Path(unpacked_name(path)).suffix.lower().removeprefix("."))
+    return _FORMATS.get(Path(decompressed_name(path)).suffix.lower().removeprefix("."))
 
 
 def read_records(path: Path, form: str, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:
-    """Give each record that is not blank with where it stands; of .parquet only these fields."""
+    """Yield the place and the values of each record that is not blank (.parquet: `fields`)."""
     if form == "parquet":
         return _read_parquet(path, fields)
     if form == "jsonl":
@@ -36,15 +36,15 @@ def read_records(path: Path, form: str, fields: Sequence[str]) -> Iterator[tuple
 
 
 def value_of(record: Record, field: str, where: str) -> Any:
-    """Return what stands in a field, which must be there."""
+    """Return the value of a field, which must be there."""
     if field not in record:
         raise _no_field(field, where, list(record))
     return record[field]
 
 
 def numbered_lines(path: Path, *, latin_1: bool = False) -> Iterator[tuple[str, str]]:
-    """Give each line that is not blank, with where it stands."""
-    with open_unpacked(path) as file:
+    """Yield the place and the text of each line that is not blank."""
+    with open_decompressed(path) as file:
         lines = (line.decode("latin-1").encode() for line in file) if latin_1 else file
         for number, line in enumerate(decode_lines(lines, str(path)), start=1):
             if line.strip():
@@ -87,7 +87,7 @@ def _split_tabs(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _split_commas(path: Path) -> Iterator[tuple[str, list[str]]]:
-    with open_unpacked(path) as file:
+    with open_decompressed(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         rows = csv.reader(text, strict=True)
         try:

@@ -1,4 +1,4 @@
-"""Lines of text in, sentences of words out: normalized, split, tokenized."""
+"""Lines of text in, sentences of words out: each line normalized, split and tokenized once."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,32 +11,34 @@ from elmore.text.tokenizers import tokenizer_by_name
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How lines become sentences of words."""
+class SentenceReader:
+    """Turns lines into sentences of words."""
 
     tokenizer: str | Tokenizer
-    """It, or its name."""
+    """A tokenizer that does not normalize, or its name."""
     normalization: Normalization | None
-    """What is done to a line first."""
+    """Unicode normalization of each line, before anything else."""
     language: str | None
-    """That of the rules that split lines into sentences; None: a line is a sentence."""
+    """The language by whose rules lines are split into sentences; None: a line is a sentence."""
 
     def __post_init__(self) -> None:
         if self.language is not None:
             check_language(self.language)
 
     def sentences(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """Return the words of each sentence that has any."""
+        """Yield the words of each sentence that has any."""
+        for line in lines:
+            yield from filter(None, self.read_line(line))
+
+    def read_line(self, line: str) -> list[list[str]]:
+        """Return the words of each sentence of a line, also of one that has none."""
         given = self.tokenizer
         tokenizer = _tokenizer(given) if isinstance(given, str) else given
-        for raw in lines:
-            line = normalize(raw, self.normalization)
-            spans = split_sentences(line, self.language) if self.language else [(0, len(line))]
-            for start, end in spans:
-                if words := [token.text for token in tokenizer(line[start:end])]:
-                    yield words
+        line = normalize(line, self.normalization)
+        spans = split_sentences(line, self.language) if self.language else [(0, len(line))]
+        return [[token.text for token in tokenizer(line[start:end])] for start, end in spans]
 
 
 @cache
 def _tokenizer(name: str) -> Tokenizer:
-    return tokenizer_by_name(name)  # once in each process: its tables take a while
+    return tokenizer_by_name(name)  # once in each process: its tables take a while to load

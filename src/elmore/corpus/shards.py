@@ -1,11 +1,11 @@
-"""A folder that `prepare` made in, memory-mapped word ids and the spelling of each out.
+"""A folder that `prepare` made in, memory-mapped word ids and the word of each out.
 
-A shard is one file of about a million words: where each sentence ends (int64), where the spelling
-of each outside word ends (int64), the ids of all words (int32), the spellings (UTF-8).
+A shard is one file of about a million words: the ends of sentences (int64), the ends of the outside
+words' bytes (int64), the ids of all words (int32), the outside words (UTF-8).
 
-Ids up to the length V of the vocabulary are its rows. A word outside of it is predicted as `<UNK>`
-but read by its spelling, so each shard numbers its own outside words, from V on: first those of
-the first training shard, last those of the last held-out shard.
+Ids below the size V of the vocabulary are its rows. A word outside of it is predicted as `<UNK>`
+but encoded from its characters, so each shard numbers its own outside words, from V on: first those
+of the first training shard, last those of the last held-out shard.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,20 +28,21 @@ FORMAT = "elmore-corpus-1"
 _ENDS, _IDS = np.dtype("<i8"), np.dtype("<i4")
 _WORDS_AT_ONCE = 2**14
 
-Speller = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.integer]]
+IdEncoder = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.integer]]
+"""Turns word ids into the token ids that a network reads."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Some sentences of a corpus. The file is mapped when it is first used, until `close`."""
+    """Some sentences of a corpus; the file is memory-mapped from its first use until `close`."""
 
     path: Path
     n_words: int
     n_sentences: int
     n_unknown: int
-    """How many of its words are predicted as `<UNK>`."""
+    """Words that are predicted as `<UNK>`."""
     n_outside: int
-    """How many different words it has that are not in the vocabulary."""
+    """Distinct words that are not in the vocabulary."""
     first_outside: int
     """The id of the first of them; the others follow."""
 
@@ -59,15 +60,15 @@ class Shard:
         """Return the outside words of this shard that have these ids."""
         places = ids - self.first_outside
         word_ends = self._part(_ENDS, 8 * self.n_sentences, self.n_outside)
-        spellings = self._bytes[8 * (self.n_sentences + self.n_outside) + 4 * self.n_words :]
+        encoded = self._bytes[8 * (self.n_sentences + self.n_outside) + 4 * self.n_words :]
         starts = np.where(places > 0, word_ends[places - 1], 0)
         return [
-            spellings[start:end].tobytes().decode("utf-8")
+            encoded[start:end].tobytes().decode("utf-8")
             for start, end in zip(starts, word_ends[places], strict=True)
         ]
 
     def close(self) -> None:
-        """Let go of the file; it is mapped again when it is next used."""
+        """Unmap the file; the next use maps it again."""
         self.__dict__.pop("_bytes", None)
 
     @cached_property
@@ -79,7 +80,7 @@ class Shard:
 
 
 def write_shard(path: Path, ids: Any, ends: Any, outside: list[bytes]) -> None:
-    """Write what a `Shard` reads: ids, ends of sentences and spellings of outside words."""
+    """Write what a `Shard` reads: ids, ends of sentences and outside words."""
     word_ends = np.cumsum([len(word) for word in outside], dtype=_ENDS)
     with path.open("wb") as file:
         file.write(np.asarray(ends, _ENDS).tobytes())
@@ -99,16 +100,16 @@ class Split:
 
 
 class Corpus:
-    """A prepared text: its vocabulary, its sentences as ids, and the spelling of each id."""
+    """A prepared text: its vocabulary, its sentences as word ids, and the word of each id."""
 
     def __init__(self, folder: Path, vocab: Vocab, manifest: Mapping[str, Any]) -> None:
         self.folder = folder
         self.vocab = vocab
         """Its rows are the first ids."""
         self.manifest = manifest
-        """What the folder was made from and what it holds, hashes included."""
+        """The content of manifest.json: what the folder was made from, hashes of its files."""
         self.unknown = int(vocab.encode([UNKNOWN])[0])
-        """The row that stands for every id outside of the vocabulary where words are predicted."""
+        """The row of `<UNK>`, as which every word outside the vocabulary is predicted."""
         self.training = self._split("training")
         self.held_out = self._split("held_out")
         self._shards = self.training.shards + self.held_out.shards
@@ -116,37 +117,37 @@ class Corpus:
         self._vocab_rows: dict[CharEncoder, npt.NDArray[np.int16]] = {}
 
     @classmethod
-    def open(cls, folder: Path) -> "Corpus":
-        """Open a folder that `prepare` made; its files must have the sizes that they had then."""
+    def load(cls, folder: Path) -> "Corpus":
+        """Load a folder that `prepare` made; its files must have their sizes of then."""
         path = folder / MANIFEST
         if not path.exists():
             raise FormatError(f"{folder} has no {MANIFEST}; expected a prepared corpus")
         manifest = read_format(path, FORMAT)
         try:
             _check_sizes(folder, manifest["files"])
-            return cls(folder, Vocab.read(folder / VOCAB), manifest)
+            return cls(folder, Vocab.load(folder / VOCAB), manifest)
         except (KeyError, TypeError, AttributeError) as error:
             raise FormatError(
                 f"{path} is not as it was written ({error!r}); {_prepare_again(folder)}"
             ) from None
 
-    def speller(self, config: BiLMConfig) -> Speller:
+    def id_encoder(self, config: BiLMConfig) -> IdEncoder:
         """Return what turns word ids into the token ids that a network of this shape reads."""
         assert config.char_cnn is not None
         encoder = CharEncoder(config.char_cnn.max_characters, config.char_cnn.spelling)
         if config.n_table_words is None:
-            return partial(self.spell, encoder=encoder)
-        return partial(self._spell_and_number, encoder=encoder, n_table_words=config.n_table_words)
+            return partial(self.char_ids, encoder=encoder)
+        return partial(self._char_and_word_ids, encoder=encoder, n_table_words=config.n_table_words)
 
-    def _spell_and_number(
+    def _char_and_word_ids(
         self, ids: npt.NDArray[np.int64], encoder: CharEncoder, n_table_words: int
     ) -> npt.NDArray[np.int64]:
         numbers = np.where(ids < n_table_words, ids + 1, 0)
-        return np.column_stack([self.spell(ids, encoder), numbers])
+        return np.column_stack([self.char_ids(ids, encoder), numbers])
 
-    def spell(self, ids: npt.NDArray[np.int64], encoder: CharEncoder) -> npt.NDArray[np.int16]:
-        """Return the rows that `encoder` gives these words, (ids, max_characters)."""
-        rows: npt.NDArray[np.int16] = self._spell_vocab(encoder)[
+    def char_ids(self, ids: npt.NDArray[np.int64], encoder: CharEncoder) -> npt.NDArray[np.int16]:
+        """Return the character ids of these words, (ids, max_characters)."""
+        rows: npt.NDArray[np.int16] = self._vocab_char_ids(encoder)[
             np.minimum(ids, len(self.vocab) - 1)
         ]
         (places,) = np.nonzero(ids >= len(self.vocab))
@@ -156,7 +157,7 @@ class Corpus:
             rows[here] = encoder.encode(self._shards[number].words(ids[here]))
         return rows
 
-    def _spell_vocab(self, encoder: CharEncoder) -> npt.NDArray[np.int16]:
+    def _vocab_char_ids(self, encoder: CharEncoder) -> npt.NDArray[np.int16]:
         if encoder not in self._vocab_rows:
             words = self.vocab.words
             rows = np.empty((len(words), encoder.max_characters), dtype=np.int16)

@@ -1,7 +1,7 @@
 """Lines of text in, tokenized sentences out, a piece of about a megabyte at a time.
 
-Pieces are tokenized by several processes and come back in order, so that their number changes
-nothing but the time. The processes import this module, which therefore knows nothing of torch.
+Pieces are tokenized by several processes and come back in order, so the number of processes does
+not change the result. They import this module, which therefore does not import torch.
 """
 
 from collections import Counter, deque
@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import blake2b
 from multiprocessing import get_context
 
-from elmore.corpus.sentence_reader import Reading
+from elmore.corpus.sentence_reader import SentenceReader
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN
 
 MARKS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
@@ -30,7 +30,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class TokenizedPiece:
-    """The sentences of these lines in UTF-8, one a line, with a space between two words."""
+    """The sentences of these lines in UTF-8, one per line, words separated by spaces."""
 
     training: bytes
     held_out: bytes
@@ -41,10 +41,10 @@ class TokenizedPiece:
 
 
 def draw_held_out(lines: Iterable[str], share: float) -> Iterator[tuple[str, bool]]:
-    """Say of each line whether it is held out: by its number alone, and spread all over the text.
+    """Yield each line and whether it is held out: drawn by its number, all over the text.
 
-    The first line never is, so that there is something to learn from. If chance takes none of
-    several lines, the last one is.
+    The first line never is, so that there is training text. If none of several lines is drawn,
+    the last one is held out.
     """
     waiting: str | None = None
     is_held_out = any_held_out = False
@@ -60,7 +60,7 @@ def draw_held_out(lines: Iterable[str], share: float) -> Iterator[tuple[str, boo
 
 
 def lower_some(lines: Iterable[tuple[str, bool]], share: float) -> Iterator[tuple[str, bool]]:
-    """Lower the case of this share of the lines that are not held out."""
+    """Lowercase this share of the lines that are not held out."""
     for number, (line, is_held_out) in enumerate(lines):
         lower = not is_held_out and _random(number, b"lower case") < share
         yield line.lower() if lower else line, is_held_out
@@ -73,7 +73,7 @@ def _random(number: int, what: bytes = b"") -> float:
 
 
 def cut_pieces(lines: Iterable[tuple[str, bool]]) -> Iterator[Piece]:
-    """Gather lines, and whether each is held out, until they are long enough for a piece."""
+    """Group lines into pieces, held-out lines apart."""
     piece, n_characters = Piece([], []), 0
     for line, is_held_out in lines:
         (piece.held_out if is_held_out else piece.training).append(line)
@@ -86,10 +86,10 @@ def cut_pieces(lines: Iterable[tuple[str, bool]]) -> Iterator[Piece]:
 
 
 def tokenize_pieces(
-    pieces: Iterable[Piece], reading: Reading, n_processes: int
+    pieces: Iterable[Piece], reader: SentenceReader, n_processes: int
 ) -> Iterator[TokenizedPiece]:
     """Tokenize the pieces, in order."""
-    tokenize = partial(_tokenize, reading)
+    tokenize = partial(_tokenize, reader)
     if n_processes == 1:
         yield from map(tokenize, pieces)
         return
@@ -103,9 +103,9 @@ def tokenize_pieces(
             yield waiting.popleft().result()
 
 
-def _tokenize(reading: Reading, piece: Piece) -> TokenizedPiece:
-    training = list(reading.sentences(piece.training))
-    held_out = list(reading.sentences(piece.held_out))
+def _tokenize(reader: SentenceReader, piece: Piece) -> TokenizedPiece:
+    training = list(reader.sentences(piece.training))
+    held_out = list(reader.sentences(piece.held_out))
     counts: Counter[str] = Counter()
     for words in training:
         counts.update(words)
@@ -121,5 +121,5 @@ def _tokenize(reading: Reading, piece: Piece) -> TokenizedPiece:
 
 
 def _join(sentences: list[list[str]]) -> bytes:
-    # No tokenizer leaves a space or an end of line in a word; any other character may be there.
+    # No tokenizer leaves a space or a line end in a word; any other character may occur.
     return "".join(f"{' '.join(words)}\n" for words in sentences).encode("utf-8")

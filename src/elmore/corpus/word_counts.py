@@ -1,6 +1,6 @@
-"""Counts of words in, the most frequent ones out, in bounded memory however many words there are.
+"""Counts of words in, the most frequent words out, in bounded memory (an external merge sort).
 
-Words that no longer fit are written out in alphabetical order; at the end all such runs are merged.
+Counts that no longer fit in memory are written as alphabetical runs, which are merged at the end.
 """
 
 import heapq
@@ -14,24 +14,24 @@ from pathlib import Path
 WordCount = tuple[str, int]
 
 _MAX_IN_MEMORY = 2**20  # some 130 MB
-_MAX_RUNS = 64  # files that are open together
+_MAX_RUNS = 64  # files open at once
 
 
 @dataclass(frozen=True)
 class CommonWords:
-    """The most frequent words of a text, and what is known of all of them."""
+    """The most frequent words of a text, and how frequent all are."""
 
     words: tuple[str, ...]
     """The most frequent first; of equally frequent ones, the first in the alphabet."""
     n_tokens: int
-    """How many words the text has, each as often as it occurs."""
+    """Words of the text, with repetition."""
     n_distinct: int
-    """How many different ones."""
+    """Distinct words."""
     n_words_by_count: Mapping[int, int]
-    """How many words occur so often, the most frequent first."""
+    """The number of words for each count, the highest count first."""
 
     def coverage(self, n_words: int) -> float:
-        """Return the share of the text that its `n_words` most frequent words make up."""
+        """Return the share of the text that its `n_words` most frequent words cover."""
         covered, left = 0, n_words
         for count, n_alike in self.n_words_by_count.items():
             covered += count * min(n_alike, left)
@@ -45,10 +45,10 @@ class CommonWords:
 
 
 class WordCounter:
-    """Adds up counts of words, at most `max_in_memory` different ones of them in memory."""
+    """Adds up counts of words, of at most `max_in_memory` distinct words in memory."""
 
     def __init__(self, folder: Path, max_in_memory: int = _MAX_IN_MEMORY) -> None:
-        """Keep the rest in `folder`, which is the caller's to remove."""
+        """Write the other counts to `folder`, which the caller removes."""
         self.folder = folder
         self.max_in_memory = max_in_memory
         self._counts: Counter[str] = Counter()
@@ -78,7 +78,7 @@ class WordCounter:
                 best.append((-count, word))
             if len(best) > 2 * max_words:
                 best = sorted(best)[:max_words]
-                min_count = -best[-1][0]  # the rarer ones would only be cut off again
+                min_count = -best[-1][0]  # rarer words would only be dropped again
         return CommonWords(
             words=tuple(word for _, word in sorted(best)[:max_words]),
             n_tokens=sum(count * n_words for count, n_words in n_words_by_count.items()),
@@ -87,7 +87,7 @@ class WordCounter:
         )
 
     def totals(self) -> Iterable[WordCount]:
-        """Return every word and how often it occurs in all, one at a time."""
+        """Return every word and its total count, one at a time."""
         if not self._runs:
             return self._counts.items()
         return _merge([_alphabetical(self._counts), *map(_read_run, self._runs)])

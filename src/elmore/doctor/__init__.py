@@ -1,1 +1,1 @@
-"""What a text holds and what training on it will cost, before it is spent."""
+"""Statistics of a text and the cost of training on it, before training."""

@@ -1,18 +1,18 @@
-"""What is known of a text and a recipe in, what to do differently out, in sentences.
+"""Statistics of a text and a recipe in, advice in sentences out.
 
-Every rule is a few lines that say nothing where all is well. The limits are rules of thumb.
+Every rule is a few lines and gives no advice where all is well. The limits are rules of thumb.
 """
 
 import math
 from collections.abc import Iterator
 
 from elmore.corpus.config import N_MARKS
-from elmore.doctor.corpus_stats import CorpusStats
+from elmore.doctor.corpus_stats import LONG_SENTENCE, CorpusStats
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.step import is_sampled
 
-_COVERAGE = 0.975  # beyond it, more words are rare ones that a softmax hardly learns
+_COVERAGE = 0.975  # beyond it, further words are too rare for a softmax to learn
 _DAY = 24 * 3600.0
 _SMALL_TEXT, _LARGE_TEXT = 1_000_000, 100_000_000  # words: below tiny, above original
 _FEW_VECTORS = 0.8  # of the text's words
@@ -28,7 +28,7 @@ def advise(
     seconds: float | None,
     static_share: float | None = None,
 ) -> Iterator[str]:
-    """Yield a sentence for each thing that could be better, the gravest first."""
+    """Yield a sentence for each possible improvement, the most important first."""
     yield from _batches(recipe, text, n_windows)
     yield from _resources(recipe, memory, machine_memory, seconds)
     yield from _words(recipe, text)
@@ -38,7 +38,7 @@ def advise(
             "--static skipgram trains vectors for all of them on this text."
         )
     yield from _lines(recipe, text)
-    yield from _spelling(recipe, text)
+    yield from _truncation(recipe, text)
     yield from _network(recipe, text)
     yield _softmax(recipe, len(text.vocab))
 
@@ -105,7 +105,7 @@ def _words(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
         )
         if n_kept < n_frequent:
             yield (
-                f"{why}, as it has {n_kept:,} words: --max-words {_rounded(n_needed)} would know "
+                f"{why}, as it has {n_kept:,} words: --max-words {_rounded(n_needed)} would cover "
                 f"{100 * words.coverage(_rounded(n_needed)):.1f} % of them."
             )
         else:
@@ -116,14 +116,14 @@ def _words(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
             )
     elif n_kept > 20_000 and n_kept > 2.5 * n_needed:
         yield (
-            f"{_rounded(n_needed):,} words make up "
+            f"{_rounded(n_needed):,} words cover "
             f"{100 * words.coverage(_rounded(n_needed)):.1f} % of the text already: "
-            f"--max-words {_rounded(n_needed)} trains faster, and the rest is too rare to learn."
+            f"--max-words {_rounded(n_needed)} trains faster, and the others are too rare to learn."
         )
 
 
 def _rounded(n_words: int) -> int:
-    """Return a number with two digits that count, not below this one."""
+    """Round up to two significant digits."""
     unit = int(10 ** max(0, len(str(n_words)) - 2))
     return -(-n_words // unit) * unit
 
@@ -133,52 +133,52 @@ def _lines(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
     repeated = text.n_repeated_lines / text.n_lines
     if repeated > 0.05:
         yield (
-            f"{100 * repeated:.0f} % of the lines stood there before: remove them (sort -u, awk "
-            "'!seen[$0]++'), or they are learnt by heart, and held-out text is not unseen."
+            f"{100 * repeated:.0f} % of the lines are duplicates: remove them (sort -u, awk "
+            "'!seen[$0]++'), or the model memorizes them, and held-out text is not unseen."
         )
     if corpus.split_sentences is None and text.n_in_long_sentences > 0.4 * text.n_words:
         share = 100 * text.n_in_long_sentences / text.n_words
         yield (
-            f"{share:.0f} % of the words stand in lines of more than 60, which are read as one "
-            "sentence each: --split-sentences en (or another language) splits them."
+            f"{share:.0f} % of the words are in lines of more than {LONG_SENTENCE}, each taken "
+            "as one sentence: --split-sentences en (or another language) splits them."
         )
     if corpus.tokenizer == "whitespace" and text.n_glued > 0.04 * text.n_training_words:
         yield (
             f"{100 * text.n_glued / text.n_training_words:.0f} % of the words end in a punctuation "
-            "mark, so the text seems not to be tokenized: --tokenizer english would part them."
+            "mark, so the text seems not to be tokenized: --tokenizer english splits them."
         )
     is_korean = text.n_hangul > 0.3 * text.n_training_words
     is_tokenized = 100 < 2 * text.n_commas < 4 * text.n_spaced_commas
     if is_korean and not is_tokenized and not corpus.tokenizer.startswith("korean"):
         yield (
             f"{100 * text.n_hangul / text.n_training_words:.0f} % of the words are Korean: "
-            "--tokenizer korean parts stems, particles and endings (it needs elmore[ko]), so that "
+            "--tokenizer korean splits stems, particles and endings (it needs elmore[ko]), so that "
             "a vocabulary covers far more; korean-eojeol keeps them together."
         )
     elif corpus.tokenizer == "english" and text.n_single > 0.3 * text.n_training_words:
         yield (
             f"{100 * text.n_single / text.n_training_words:.0f} % of the words are one Chinese or "
-            "Japanese character: the tokenizer english parts them all. --tokenizer "
-            "whitespace keeps what stands between spaces whole."
+            "Japanese character: the tokenizer english splits them all. --tokenizer "
+            "whitespace splits at spaces only."
         )
     if corpus.tokenizer != "whitespace" and is_tokenized:
         yield (
             "Most commas have a space before them, so the text seems to be tokenized already: "
-            "--tokenizer whitespace leaves it as it is."
+            "--tokenizer whitespace keeps its tokens."
         )
 
 
-def _spelling(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
-    cut = text.spelling
+def _truncation(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
+    cut = text.truncated
     share = cut.n_words / text.n_training_words
     if share < 0.002:
         return
     split = cut.n_distinct_split / cut.n_distinct
-    why = ", and many of them inside a character" if split > 0.2 else ""
+    why = ", many of them inside a character" if split > 0.2 else ""
     wider = 2 * recipe.token_encoder.max_characters
     yield (
-        f"{100 * share:.1f} % of the words have more than {cut.max_bytes} bytes and are cut"
-        f"{why}: --max-characters {wider} reads more of them, more slowly."
+        f"{100 * share:.1f} % of the words have more than {cut.max_bytes} bytes and are truncated"
+        f"{why}: --max-characters {wider} keeps more of them, but is slower."
     )
 
 
@@ -188,24 +188,24 @@ def _network(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
     fitting = read_recipe(name).lstm.cell_dim
     if cell_dim > 2 * fitting:
         yield (
-            f"{n_words:,} words are few for {cell_dim:,} cells, which would learn them by heart: "
+            f"{n_words:,} words are few for {cell_dim:,} cells, which would overfit: "
             f"a network like --recipe {name} ({fitting:,} cells) suits them."
         )
     elif 4 * cell_dim <= fitting:
         yield (
-            f"{n_words:,} words can teach more than {cell_dim:,} cells hold: a network like "
-            f"--recipe {name} ({fitting:,} cells) learns more from them, more slowly."
+            f"{cell_dim:,} cells are few for {n_words:,} words: a network like "
+            f"--recipe {name} ({fitting:,} cells) learns more from them, but is slower."
         )
     n_epochs = 5 if n_words < _SMALL_TEXT else 2 if n_words < 10 * _SMALL_TEXT else 1
     if training.n_epochs < n_epochs:
         yield (
-            f"The text is small, so it is worth reading more than {training.n_epochs:g} times: "
-            f"--n-epochs {n_epochs}, with --patience 5 to end in time."
+            f"The text is small, so more than {training.n_epochs:g} epochs pay off: "
+            f"--n-epochs {n_epochs}, with --patience 5 for early stopping."
         )
     elif training.n_epochs > 10 and not training.patience:
         yield (
-            f"{training.n_epochs:g} epochs may be more than the text can teach: --patience 5 ends "
-            "when the held-out text gets no better."
+            f"{training.n_epochs:g} epochs may overfit: --patience 5 stops early, "
+            "when held-out perplexity no longer improves."
         )
 
 
@@ -215,7 +215,7 @@ def _softmax(recipe: Recipe, n_rows: int) -> str:
     if is_sampled(training, n_rows):
         return (
             f"The softmax is sampled: each batch scores {training.n_samples:,} of {n_rows:,} "
-            f"words{asked}. Perplexity on held-out text is by all of them."
+            f"words{asked}. Held-out perplexity is by all of them."
         )
     return f"The softmax is full: each of {n_rows:,} words is scored, an exact gradient{asked}."
 

@@ -1,7 +1,7 @@
-"""Text files and a recipe in, what they hold and what training will cost out: before it is spent.
+"""Text files and a recipe in, statistics of the text and the cost of training out.
 
 The text is counted (corpus_stats.py), memory and disk are computed from the shapes (cost.py), time
-is measured by a few updates (dry_run.py), and advice.py says what it would do differently.
+is measured by a few updates (dry_run.py), and advice.py suggests improvements.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from elmore.corpus.prepare import Progress
+from elmore.corpus.prepare import OnStage
 from elmore.doctor.advice import advise
 from elmore.doctor.corpus_stats import CorpusStats, TruncatedWords, read_corpus_stats
-from elmore.doctor.cost import Disk, Kept, Memory, disk, machine_memory, memory
+from elmore.doctor.cost import Disk, Memory, TrainingState, disk, machine_memory, memory
 from elmore.doctor.dry_run import DryRun, Pace
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 from elmore.pretrain.static_start import SKIPGRAM, describe_static, vectors_of
@@ -26,7 +26,7 @@ _MEASURE_S = 15.0
 
 @dataclass(frozen=True)
 class Text:
-    """What the files hold."""
+    """What is in the files."""
 
     file_bytes: Mapping[str, int | None]
     """The size of each file; None for what is not a file."""
@@ -39,41 +39,41 @@ class Text:
     n_distinct_words: int
     """Of the training words."""
     repeated_lines: float
-    """The share of the lines that stood there before."""
+    """The share of duplicate lines."""
     is_repeated_exact: bool
-    """Whether they were counted; otherwise that is an estimate."""
+    """Whether they were counted; otherwise they are estimated."""
     spelling: TruncatedWords
 
 
 @dataclass(frozen=True)
 class StaticCoverage:
-    """How much of the text the static vectors know."""
+    """The coverage of the text by the static vectors."""
 
     n_words: int
     """Words of the vocabulary that have a vector."""
     share: float
-    """The share of the training words that they make up."""
+    """The share of the training words that they cover."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What the recipe makes of the words."""
+    """The vocabulary that the recipe gives."""
 
     coverage: Mapping[int, float]
-    """The share of the training words that so many, the most frequent ones, make up."""
+    """The share of the training words that so many of the most frequent words cover."""
     n_rows: int
     """Rows of the softmax: words and three marks."""
     unknown_rate: float
-    """The share of the training words that is not among them."""
+    """The share of the training words outside the vocabulary."""
     softmax: Literal["full", "sampled"]
-    """What training scores."""
+    """The softmax of training."""
     static: StaticCoverage | None
     """None without a file of static vectors."""
 
 
 @dataclass(frozen=True)
 class Time:
-    """How long training takes on this machine, as measured."""
+    """The time that training takes on this machine, as measured."""
 
     tokens_per_second: float
     """In each direction, measurements and checkpoints included."""
@@ -84,9 +84,9 @@ class Time:
     training_s: float
     """All epochs."""
     evaluation_share: float
-    """How much of it goes to measuring on the held-out text."""
+    """The share of it that measurements on the held-out text take."""
     checkpoint_share: float
-    """How much of it goes to writing checkpoints."""
+    """The share of it that writing checkpoints takes."""
 
     @property
     def total_s(self) -> float:
@@ -96,22 +96,22 @@ class Time:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All that is known before training."""
+    """The result of `examine`."""
 
     text: Text
     vocabulary: Vocabulary
     n_parameters: int
-    """Weights that training has, the softmax included."""
+    """Parameters, the softmax included."""
     n_windows: int
     """Batches in an epoch; with none there is no training."""
     n_updates: int
     """In all epochs."""
     memory: Memory
     machine_memory: int | None
-    """Bytes that the machine has, where it says so."""
+    """Bytes; None where it is unknown."""
     disk: Disk
     time: Time | None
-    """None where there is nothing to measure: no batch, or not the memory for one."""
+    """None where nothing can be measured: too little text or memory for a batch."""
     advice: tuple[str, ...]
 
 
@@ -120,14 +120,14 @@ def examine(
     recipe: Recipe,
     *,
     n_processes: int = 1,
-    progress: Progress = lambda stage, n_words: None,
+    on_progress: OnStage = lambda stage, n_words: None,
     measure_s: float = _MEASURE_S,
 ) -> Diagnosis:
-    """Look at the text in `paths` and try the recipe on it, for about `measure_s` seconds."""
+    """Count the text in `paths` and time the recipe on it, for about `measure_s` seconds."""
     training = recipe.training
     static = None
     if recipe.static.static not in (None, SKIPGRAM):
-        describe_static(recipe.static)  # that there is one, before the text is read
+        describe_static(recipe.static)  # refuses a missing file before the text is read
         static = StaticVectors.read(str(recipe.static.static))
     n_batch = training.batch_size * training.unroll_steps
     with TemporaryDirectory() as temporary:
@@ -135,29 +135,29 @@ def examine(
         found = read_corpus_stats(
             paths, recipe.corpus, folder, encoder=recipe.token_encoder,
             sample_tokens=max(_MIN_SAMPLE_TOKENS, 2 * n_batch), n_processes=n_processes,
-            progress=progress,
+            on_progress=on_progress,
         )  # fmt: skip
         n_rows, n_tokens = len(found.vocab), found.n_training_tokens
-        kept = Kept.by(recipe, n_rows)
-        stage = DryRun(found, folder, n_batch)
-        needed = memory(recipe, kept, n_rows, stage.n_window_words(training), n_tokens)
+        state = TrainingState.of(recipe, n_rows)
+        dry_run = DryRun(found, folder, n_batch)
+        needed = memory(recipe, state, n_rows, dry_run.n_window_words(training), n_tokens)
         has = machine_memory()
         n_windows = n_tokens // training.batch_size // training.unroll_steps
         n_updates = _n_updates(training, n_windows)
         time = None
         if n_windows and (has is None or needed.total < has):
-            pace = stage.measure(recipe, kept, measure_s, progress)
+            pace = dry_run.measure(recipe, state, measure_s, on_progress)
             time = _time(pace, found, training, n_windows, n_updates)
     covered = None if static is None else _static_coverage(found, static, recipe.static)
     return Diagnosis(
         text=_text(found),
-        vocabulary=_vocabulary(found, covered, is_sampled=kept.is_sampled),
-        n_parameters=kept.n_parameters,
+        vocabulary=_vocabulary(found, covered, is_sampled=state.is_sampled),
+        n_parameters=state.n_parameters,
         n_windows=n_windows,
         n_updates=n_updates,
         memory=needed,
         machine_memory=has,
-        disk=disk(kept, found.n_shard_bytes, found.n_tokenized_bytes),
+        disk=disk(state, found.n_shard_bytes, found.n_tokenized_bytes),
         time=time,
         advice=tuple(
             advise(
@@ -188,7 +188,7 @@ def _text(found: CorpusStats) -> Text:
         n_distinct_words=found.words.n_distinct,
         repeated_lines=found.n_repeated_lines / found.n_lines,
         is_repeated_exact=found.is_repeated_exact,
-        spelling=found.spelling,
+        spelling=found.truncated,
     )
 
 
@@ -219,7 +219,7 @@ def _vocabulary(
 def _time(
     pace: Pace, found: CorpusStats, training: TrainingConfig, n_windows: int, n_updates: int
 ) -> Time:
-    # As the loop does: at every so many updates and at the end.
+    # As in the loop: every so many updates and at the end.
     evaluations_s = pace.evaluation_s * -(-n_updates // training.evaluate_every)
     checkpoints_s = pace.checkpoint_s * (n_updates // training.checkpoint_every + 1)
     training_s = n_updates * pace.update_s + evaluations_s + checkpoints_s

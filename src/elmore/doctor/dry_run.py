@@ -1,8 +1,8 @@
-"""Some sentences of a text and a recipe in, how long training will take on this machine out.
+"""Some sentences of a text and a recipe in, the time that training takes on this machine out.
 
-The training loop's own update is made a few times, on a network with random weights, and its own
+A few updates of the training loop itself are timed, on a network with random weights, and its own
 measurement on held-out text. Where a whole update would take too long, windows of fewer steps are
-timed: an update takes as long as its steps and something that does not depend on them.
+timed: the time of an update is linear in its steps.
 """
 
 import time
@@ -15,10 +15,10 @@ import numpy as np
 import torch
 
 from elmore.corpus.numbering import Numbering
-from elmore.corpus.prepare import Progress
+from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
 from elmore.doctor.corpus_stats import CorpusStats, n_tokens
-from elmore.doctor.cost import Kept
+from elmore.doctor.cost import TrainingState
 from elmore.formats.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import Recipe, TrainingConfig
@@ -29,12 +29,12 @@ from elmore.pretrain.start import new_bilm
 _NEVER = 10**9
 _MOST_UPDATES = 20
 _FEW_STEPS = 3
-_MOST_BYTES = 2**26  # that are written to see how fast the disk is
+_MOST_BYTES = 2**26  # written to time the disk
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How long the parts of a training run take, in seconds."""
+    """The times of the parts of a training run, in seconds."""
 
     update_s: float
     evaluation_s: float
@@ -45,16 +45,16 @@ class Pace:
 
 
 class _DryRunTrainer(Trainer):
-    """A trainer that is told to make a step, and writes nothing."""
+    """A trainer that makes single updates and writes nothing."""
 
     def update_s(self) -> float:
-        """Make an update; return how long it took."""
+        """Make an update; return its time."""
         started = time.perf_counter()
         self._make_update(None, lambda report: None, stop=False)
         return time.perf_counter() - started
 
     def score_s(self, max_tokens: int) -> tuple[int, float]:
-        """Measure some of the held-out text; return how many predictions took how long."""
+        """Measure some of the held-out text; return the number of predictions and the time."""
         self.config = replace(self.config, max_held_out_tokens=max_tokens)
         started = time.perf_counter()
         n_predictions = self.score().n_predictions
@@ -62,10 +62,10 @@ class _DryRunTrainer(Trainer):
 
 
 class DryRun:
-    """Where a rehearsal takes place: a corpus of sentences from all over the text."""
+    """Timed training steps on a corpus of sentences from all over the text."""
 
     def __init__(self, text: CorpusStats, folder: Path, min_tokens: int) -> None:
-        """Take the sentences of a survey, again and again until they are so many tokens."""
+        """Take the sampled sentences, repeated until they have `min_tokens` tokens."""
         n_sampled = sum(map(n_tokens, text.training_sample))
         training = [*text.training_sample] * -(-min_tokens // n_sampled)
         started = time.perf_counter()
@@ -81,13 +81,15 @@ class DryRun:
         self.n_held_out_words = text.n_held_out_words
 
     def n_window_words(self, config: TrainingConfig) -> int:
-        """Return how many distinct words a window of both directions has."""
+        """Return the number of distinct words in a window of both directions."""
         forward = Streams(self.corpus, config, "forward").window(0)
         backward = Streams(self.corpus, config, "backward").window(0)
         return len(np.union1d(forward.inputs, backward.inputs))
 
-    def measure(self, recipe: Recipe, kept: Kept, seconds: float, progress: Progress) -> Pace:
-        """Take the time of each part, in about so many seconds."""
+    def measure(
+        self, recipe: Recipe, state: TrainingState, seconds: float, on_progress: OnStage
+    ) -> Pace:
+        """Time each part, in about so many seconds."""
         bilm = new_bilm(recipe, self.corpus.vocab, None)
 
         def trainer(n_steps: int) -> _DryRunTrainer:
@@ -98,22 +100,22 @@ class DryRun:
             return _DryRunTrainer(bilm, self.corpus, config, self.folder, ProcessGroup())
 
         n_unrolled = recipe.training.unroll_steps
-        update_s = per_step_s = _median_s(trainer(1), seconds / 10, progress)
+        update_s = per_step_s = _median_s(trainer(1), seconds / 10, on_progress)
         n_steps = min(n_unrolled, max(_FEW_STEPS, int(seconds / 6 / update_s)))
         if n_steps > 1:
-            one_step_s, update_s = update_s, _median_s(trainer(n_steps), seconds / 2, progress)
+            one_step_s, update_s = update_s, _median_s(trainer(n_steps), seconds / 2, on_progress)
             per_step_s = max(0.0, update_s - one_step_s) / (n_steps - 1)
-        write_s = self._write_s(min(_MOST_BYTES, kept.weights))
-        last = kept.weights + kept.remembered + kept.states
+        write_s = self._write_s(min(_MOST_BYTES, state.weights))
+        last = state.weights + state.optimizer + state.states
         return Pace(
             update_s=update_s + per_step_s * (n_unrolled * recipe.training.accumulate - n_steps),
-            evaluation_s=self._evaluation_s(trainer(1), seconds / 4, kept.weights * write_s),
+            evaluation_s=self._evaluation_s(trainer(1), seconds / 4, state.weights * write_s),
             checkpoint_s=last * write_s,
             numbering_s=self.numbering_s,
         )
 
     def _evaluation_s(self, trainer: _DryRunTrainer, limit_s: float, write_s: float) -> float:
-        """Return how long the run's measurement takes, from those of some of its sentences."""
+        """Return the time of a measurement on the held-out text, extrapolated from parts of it."""
         n_all = min(trainer.config.max_held_out_tokens, self.n_held_out_words)
         if not n_all:
             return 0.0
@@ -128,7 +130,7 @@ class DryRun:
         return n_s + per_token * max(0, n_all - n) + write_s
 
     def _write_s(self, n_bytes: int) -> float:
-        """Return how long a byte of a checkpoint takes."""
+        """Return the time that a byte of a checkpoint takes."""
         path = self.folder / "written.safetensors"
         started = time.perf_counter()
         write_checkpoint(path, Checkpoint({"zeros": torch.zeros(n_bytes // 4 or 1)}, {}))
@@ -137,13 +139,13 @@ class DryRun:
         return seconds / n_bytes
 
 
-def _median_s(trainer: _DryRunTrainer, limit_s: float, progress: Progress) -> float:
-    """Return how long an update takes, from as many as fit into the limit, at least one."""
-    trainer.update_s()  # it builds what later ones find
+def _median_s(trainer: _DryRunTrainer, limit_s: float, on_progress: OnStage) -> float:
+    """Return the median time of the updates that fit into the limit, at least one."""
+    trainer.update_s()  # warm-up
     found: list[float] = []
     while not found or (len(found) < _MOST_UPDATES and sum(found) < limit_s):
         found.append(trainer.update_s())
-        progress("try", trainer.tokens_per_update)
+        on_progress("try", trainer.tokens_per_update)
     return median(found)
 
 

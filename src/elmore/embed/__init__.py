@@ -5,7 +5,7 @@ from elmore.embed.calibrate import calibrate
 from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines, spool_folder
 from elmore.embed.elmo import Elmo
 from elmore.embed.fill import BLANK, Filler, Substitutes
-from elmore.embed.results import Scores, TokenIds, TokenVectors
+from elmore.embed.results import TokenIds, TokenVectors, WordScores
 from elmore.embed.session import Session
 from elmore.embed.writers import JsonLinesWriter, check_out
 
@@ -15,12 +15,12 @@ __all__ = [
     "Elmo",
     "Filler",
     "JsonLinesWriter",
-    "Scores",
     "Session",
     "Substitutes",
     "TokenIds",
     "TokenVectors",
     "WordCache",
+    "WordScores",
     "calibrate",
     "check_out",
     "embed_corpus",

@@ -1,8 +1,8 @@
-"""Words in, their context-free vectors out, each spelled once: a bounded memory of words.
+"""Words in, their context-free vectors out, each encoded once: the word cache, of bounded size.
 
-Most of a text is words that were seen before, and at the published small shape to spell a word
-costs twice as much as to read it. The oldest words make room for new ones; words that came from a
-file of cached vectors stay.
+Most words of a text occurred before, and at the published small shape the char CNN takes twice as
+long for a word as the LSTMs do for a token. The oldest words are dropped for new ones; words that
+came from a file of cached vectors stay.
 
 Shapes: W words, p projection_dim.
 """
@@ -10,57 +10,70 @@ Shapes: W words, p projection_dim.
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 
 import torch
 from torch import Tensor
 
 from elmore.errors import ConfigError
+from elmore.formats import Pretrained, read_word_vectors
 from elmore.text import Vocab
 
 
 @dataclass(frozen=True)
-class KnownWords:
-    """Vectors that a file gave: word i of the vocabulary has row i, (W, p)."""
+class WordVectors:
+    """Context-free vectors of a vocabulary: word i has row i, (W, p)."""
 
     vocab: Vocab
     vectors: Tensor
 
 
+def read_cached_words(path: Path, model: Pretrained, name: str | Path) -> WordVectors:
+    """Read an HDF5 of cached token vectors, a row for each word of the vocabulary of `name`."""
+    if model.vocab is None:
+        raise ConfigError(
+            f"{path} has a row for each word of a vocabulary, and {name} "
+            "has none; name it with vocab= (--vocab)"
+        )
+    rows = read_word_vectors(path, model.vocab, model.bilm.config.lstm.projection_dim)
+    return WordVectors(model.vocab, torch.from_numpy(rows))
+
+
 class WordCache:
-    """Remembers the vectors of up to `max_words` words, and of all known ones."""
+    """Holds the vectors of up to `max_words` words, and all `fixed` ones, which a file gave."""
 
     def __init__(
-        self, projection_dim: int, max_words: int, known: KnownWords | None, device: torch.device
+        self, projection_dim: int, max_words: int, fixed: WordVectors | None, device: torch.device
     ) -> None:
         if max_words < 0:
             raise ConfigError(f"cache_words is {max_words}; expected 0 or more")
         self.max_words = max_words
         self.hits = 0
         self.misses = 0
-        self._n_known = len(known.vocab) if known else 0
-        # Memory of which the system gives only what is written to.
+        self._n_fixed = len(fixed.vocab) if fixed else 0
+        # Allocated whole; the system backs only the rows that are written.
         with torch.inference_mode(False):  # it outlives the mode it was made in
-            self._table = torch.empty(self._n_known + max_words, projection_dim, device=device)
+            self._table = torch.empty(self._n_fixed + max_words, projection_dim, device=device)
         self._lock = Lock()  # one Elmo may serve several threads
         self._rows: dict[str, int] = {}
-        self._ring: list[str] = []  # the word of each row after the known ones
+        self._ring: list[str] = []  # the word of each row after the fixed ones
         self._next = 0
-        if known:
-            self._rows = {word: row for row, word in enumerate(known.vocab)}
-            self._table[: self._n_known] = known.vectors
+        if fixed:
+            self._rows = {word: row for row, word in enumerate(fixed.vocab)}
+            self._table[: self._n_fixed] = fixed.vectors
 
     def __len__(self) -> int:
         return len(self._rows)
 
     @property
     def hit_rate(self) -> float:
-        """The share of distinct words, batch by batch, that were here already."""
-        asked = self.hits + self.misses
-        return self.hits / asked if asked else 0.0
+        """The share of the distinct words of each batch that were cached already."""
+        n_lookups = self.hits + self.misses
+        return self.hits / n_lookups if n_lookups else 0.0
 
-    def vectors(self, words: Sequence[str], spell: Callable[[list[str]], Tensor]) -> Tensor:
-        """Return the vectors of distinct words (W, p); `spell` makes those that are not here."""
+    def vectors(self, words: Sequence[str], encode: Callable[[list[str]], Tensor]) -> Tensor:
+        """Return the vectors of distinct words (W, p); `encode` makes those not cached yet."""
         with self._lock:
             rows = [self._rows.get(word, -1) for word in words]
             new = [place for place, row in enumerate(rows) if row < 0]
@@ -69,29 +82,29 @@ class WordCache:
             if not new:
                 return self._table[rows]
             new_words = [words[place] for place in new]
-            spelled = spell(new_words)
-            found = spelled.new_empty(len(words), spelled.shape[1])
-            found[new] = spelled
-            here = [place for place, row in enumerate(rows) if row >= 0]
-            found[here] = self._table[[rows[place] for place in here]]
-            self._add(new_words, spelled)
+            encoded = encode(new_words)
+            found = encoded.new_empty(len(words), encoded.shape[1])
+            found[new] = encoded
+            cached = [place for place, row in enumerate(rows) if row >= 0]
+            found[cached] = self._table[[rows[place] for place in cached]]
+            self._add(new_words, encoded)
             return found
 
     def clear(self) -> None:
-        """Forget every word that was spelled; the known ones stay."""
+        """Drop all words but the fixed ones."""
         with self._lock:
             for word in self._ring:
                 del self._rows[word]
             self._ring, self._next = [], 0
 
     def fingerprint(self) -> str:
-        """Return a hash of the known words and their vectors."""
-        digest = hashlib.sha256("\n".join(list(self._rows)[: self._n_known]).encode())
-        digest.update(self._table[: self._n_known].numpy(force=True).data)
+        """Return a hash of the fixed words and their vectors."""
+        digest = hashlib.sha256("\n".join(list(self._rows)[: self._n_fixed]).encode())
+        digest.update(self._table[: self._n_fixed].numpy(force=True).data)
         return digest.hexdigest()
 
     def _add(self, words: Sequence[str], vectors: Tensor) -> None:
-        """Remember words that are not here; the oldest go first."""
+        """Cache new words; the oldest are dropped first."""
         rows = []
         for word in words[: self.max_words]:
             if len(self._ring) < self.max_words:
@@ -99,7 +112,7 @@ class WordCache:
             else:
                 del self._rows[self._ring[self._next]]
                 self._ring[self._next] = word
-            self._rows[word] = self._n_known + self._next
+            self._rows[word] = self._n_fixed + self._next
             rows.append(self._rows[word])
             self._next = (self._next + 1) % self.max_words
         self._table[rows] = vectors[: len(rows)]

@@ -21,16 +21,17 @@ def calibrate(
     *,
     max_tokens: int = 200_000,
     texts: Iterable[str] = (),
-    progress: Callable[[int], None] = lambda n_tokens: None,
+    on_progress: Callable[[int], None] = lambda n_tokens: None,
 ) -> Calibration:
-    """Measure the layers of tokenized sentences, of about the first `max_tokens` tokens.
+    """Measure the layers over about the first `max_tokens` tokens of tokenized sentences.
 
-    `texts` says what they are of; `progress` is told how many tokens more were read.
+    `texts` are the names of the text's files; `on_progress` is called with the number of tokens of
+    each sentence.
     """
     if max_tokens < 2:
         raise ConfigError(f"max_tokens is {max_tokens}; expected at least 2, better 100,000")
 
-    def readings() -> Iterator[Tensor]:
+    def layers_of_sentences() -> Iterator[Tensor]:
         n_tokens = 0
         waiting = iter(sentences)
         while n_tokens < max_tokens and (some := list(islice(waiting, _SENTENCES_AT_ONCE))):
@@ -40,7 +41,7 @@ def calibrate(
                     kept.append(sentence)
                     n_tokens += len(sentence)
             for _, layers in elmo.reader.read(kept):
-                progress(layers.shape[1] - 2)
+                on_progress(layers.shape[1] - 2)
                 yield layers
 
-    return measure_calibration(readings(), texts)
+    return measure_calibration(layers_of_sentences(), texts)

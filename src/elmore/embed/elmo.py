@@ -1,7 +1,6 @@
-"""Sentences in, arrays out: `Elmo`, the face of the network for everyone who wants vectors."""
+"""Texts in, arrays out: `Elmo`, the network for everyone who wants vectors, without gradients."""
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -10,43 +9,24 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from elmore.embed.cache import KnownWords, WordCache
+from elmore.checks import one_of
+from elmore.corpus.sentence_reader import SentenceReader
+from elmore.embed.cache import WordCache, WordVectors, read_cached_words
+from elmore.embed.encode import encode_pooled, encode_words
 from elmore.embed.fill import Filler, Sides, Substitutes
-from elmore.embed.pooling import (
-    Layers,
-    Pooling,
-    check_layers,
-    layers_dim,
-    pool,
-    select_layers,
-)
+from elmore.embed.pooling import Layers, Pooling
 from elmore.embed.precision import PrecisionName
 from elmore.embed.progress import text_bar
-from elmore.embed.reader import CarriedState, EngineName, Reader
-from elmore.embed.results import (
-    DType,
-    Output,
-    Scores,
-    TokenIds,
-    TokenVectors,
-    check_word,
-    converter,
-)
+from elmore.embed.reader import EngineName, Reader
+from elmore.embed.results import DType, Output, TokenIds, TokenVectors, WordScores
 from elmore.embed.session import Session
-from elmore.embed.texts import Texts, TokenizedText, tokenize, with_marks
+from elmore.embed.texts import Texts, TokenizedText, choose_tokenizer, tokenize
+from elmore.embed.word_scores import score_words
 from elmore.engine import has_bfloat16
-from elmore.errors import ConfigError, DataError, ElmoreWarning
-from elmore.formats import Calibration, Pretrained, read_pretrained, read_word_vectors, write_native
-from elmore.model import BiLM, BiLMConfig, ScalarMix, context_states
-from elmore.text import (
-    BEGIN_SENTENCE,
-    END_SENTENCE,
-    Tokenizer,
-    normalize,
-    normalizing,
-    tokenizer_by_name,
-)
-from elmore.text.korean import KoreanTokenizer, KoreanVocabularyTokenizer, has_mecab
+from elmore.errors import ConfigError, DataError
+from elmore.formats import Pretrained, read_pretrained, write_native
+from elmore.model import BiLM, BiLMConfig, ScalarMix
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Tokenizer, normalize, normalizing
 
 
 class Elmo:
@@ -61,7 +41,7 @@ class Elmo:
         model: Pretrained,
         *,
         tokenizer: str | Tokenizer | None = None,
-        known: KnownWords | None = None,
+        word_vectors: WordVectors | None = None,
         cache_words: int = 65_536,
         max_batch_tokens: int = 4096,
         engine: EngineName = "auto",
@@ -78,16 +58,13 @@ class Elmo:
         except (AssertionError, RuntimeError) as error:  # torch has both for a device that is not
             raise ConfigError(f"the model cannot be put on {device}: {error}") from None
         self.model = model
-        if tokenizer is None:
-            tokenizer = _tokenizer_of(model)
-        if isinstance(tokenizer, str):
-            tokenizer = tokenizer_by_name(tokenizer, model.vocab)
-        self.tokenizer = normalizing(tokenizer, model.normalization)
+        self._tokenizer = choose_tokenizer(model, tokenizer)
+        self.tokenizer = normalizing(self._tokenizer, model.normalization)
         self.reader = Reader(
             model,
             max_batch_tokens=max_batch_tokens,
             cache_words=cache_words,
-            known=known,
+            word_vectors=word_vectors,
             engine=engine,
             precision=precision,
         )
@@ -101,7 +78,7 @@ class Elmo:
     def __repr__(self) -> str:
         return (
             f"Elmo({self.n_layers} layers of {self.dim}, tokenizer {self.tokenizer.name!r}, "
-            f"{len(self.cache):,} words known)"
+            f"{len(self.cache):,} cached words)"
         )
 
     @classmethod
@@ -118,32 +95,24 @@ class Elmo:
         precision: PrecisionName = "float32",
         device: str | torch.device = "cpu",
     ) -> "Elmo":
-        """Load a model: a bundled name, a folder of ours or a published one, or `hf://owner/name`.
+        """Load a model: a bundled name, an elmore or published model folder, or `hf://owner/name`.
 
         `tokenizer` is for raw strings, instead of the model's own. `vocab` names the vocabulary of
         a published model whose folder has none. `word_vectors` is an HDF5 of cached token vectors,
-        a row for each word of the vocabulary; other words are read by their letters.
-        `cache_words` bounds how many words are remembered once they are spelled, `max_batch_tokens`
-        how much is read at once. `engine` is "fast" (the default on a CPU) or "textbook", the
-        network as it is written down; both give the same vectors. `precision` is "float32",
-        "bfloat16" (faster on processors that have it, to a cosine of 0.999) or "auto" (bfloat16
-        where the processor has it).
+        a row for each word of the vocabulary; other words are encoded from their characters.
+        `cache_words` is the size of the word cache, `max_batch_tokens` that of a batch. `engine` is
+        "fast" (the default on a CPU) or "textbook", the plain PyTorch network; both give the same
+        vectors. `precision` is "float32", "bfloat16" (faster on processors that have it, to a
+        cosine of 0.999) or "auto" (bfloat16 where the processor has it).
         """
         model = read_pretrained(name_or_path, Path(vocab) if vocab else None)
-        known = None
+        cached = None
         if word_vectors is not None:
-            if model.vocab is None:
-                raise ConfigError(
-                    f"{word_vectors} has a row for each word of a vocabulary, and {name_or_path} "
-                    "has none; name it with vocab= (--vocab)"
-                )
-            dim = model.bilm.config.lstm.projection_dim
-            rows = read_word_vectors(Path(word_vectors), model.vocab, dim)
-            known = KnownWords(model.vocab, torch.from_numpy(rows).to(device))
+            cached = read_cached_words(Path(word_vectors), model, name_or_path)
         made = cls(
             model,
             tokenizer=tokenizer,
-            known=known,
+            word_vectors=cached,
             cache_words=cache_words,
             max_batch_tokens=max_batch_tokens,
             engine=engine,
@@ -154,8 +123,8 @@ class Elmo:
         return made
 
     def save_pretrained(self, folder: str | Path, *, dtype: DType = "float32") -> None:
-        """Write the model as a folder of ours, complete in itself; `dtype` is of the weights."""
-        check_word("dtype", dtype, DType)
+        """Write the model as an elmore model folder; `dtype` is what its weights are stored in."""
+        one_of(DType, dtype=dtype)
         write_native(self.model, Path(folder), dtype)
 
     @property
@@ -196,17 +165,17 @@ class Elmo:
 
     @property
     def cache(self) -> WordCache:
-        """The words that were spelled: how many, and how often they were met again."""
+        """The word cache: its size, hits and misses."""
         return self.reader.cache
 
     @property
     def dim(self) -> int:
-        """Numbers in a token's vector."""
+        """Dimensions of a token's vector."""
         return self.config.dim
 
     @property
     def n_layers(self) -> int:
-        """Layers of vectors: the token layer and each LSTM layer."""
+        """Layers: the context-free token layer and each LSTM layer."""
         return self.config.lstm.n_layers + 1
 
     def encode_tokens(
@@ -226,20 +195,22 @@ class Elmo:
         `layers` is "mix" (their weighted mean), "all", "top", or a number from 0, the context-free
         layer, upwards; or the states that predict each word, which have not read it: "context",
         the forward state before it beside the backward state after it, and "expected", their sum,
-        half as wide. A list of these gives a dictionary of vectors, from one reading. A sentence
-        mark that is kept has zeros for the side on which there is nothing. `standardize` takes
-        the model's calibration off, so that cosines spread out; there is none for "mix".
-        `show_progress` draws a bar on standard error.
+        half as wide. A list of these gives a dictionary of vectors, from one forward pass. A
+        sentence mark that is kept has zeros for the side on which there is nothing. `standardize`
+        makes mean and deviation of each dimension 0 and 1 by the model's calibration, so that
+        cosines spread out; there is none for "mix". `show_progress` draws a progress bar on
+        standard error.
         """
-        with text_bar(texts, shown=show_progress) as done:
-            return self._encode_tokens(
-                texts,
+        with text_bar(texts, shown=show_progress) as on_progress:
+            return encode_words(
+                self,
+                self._tokenize(texts),
                 layers=layers,
                 keep_sentence_marks=keep_sentence_marks,
                 standardize=standardize,
                 output=output,
                 dtype=dtype,
-                done=done,
+                on_progress=on_progress,
             )
 
     def encode(
@@ -255,11 +226,17 @@ class Elmo:
         """Return one vector per text, (texts, D); for layers="all" (texts, L + 1, D).
 
         Only the text's own words are pooled: no padding, no sentence marks. A text without words
-        gets zeros. `show_progress` draws a bar on standard error.
+        gets zeros. `show_progress` draws a progress bar on standard error.
         """
-        with text_bar(texts, shown=show_progress) as done:
-            return self._encode(
-                texts, pooling=pooling, layers=layers, output=output, dtype=dtype, done=done
+        with text_bar(texts, shown=show_progress) as on_progress:
+            return encode_pooled(
+                self,
+                self._tokenize(texts),
+                pooling=pooling,
+                layers=layers,
+                output=output,
+                dtype=dtype,
+                on_progress=on_progress,
             )
 
     def similarity(
@@ -279,57 +256,9 @@ class Elmo:
         cosines: npt.NDArray[np.float32] = sides[0] @ sides[1].T
         return cosines
 
-    def _encode(
-        self,
-        texts: Texts,
-        *,
-        pooling: Pooling,
-        layers: Layers,
-        output: Output,
-        dtype: DType,
-        done: Callable[[int], None],
-    ) -> Any:
-        """Do what is public elsewhere; `done` is told the tokens of each text when it is read."""
-        check_word("pooling", pooling, Pooling)
-        check_layers(layers, self.n_layers)
-        convert = converter(output, dtype)
-        tokenized = self._tokenize(texts)
-        dim = layers_dim(layers, self.dim)
-        shape = (self.n_layers, dim) if layers == "all" else (dim,)
-        pooled = torch.zeros(len(tokenized), *shape, device=self.reader.device)
-        for i, everything in self.reader.read([text.tokens for text in tokenized]):
-            pooled[i] = pool(select_layers(everything, layers, self.mix), pooling)
-            done(len(tokenized[i].tokens))
-        return convert(pooled)
-
-    def scores(self, texts: Texts) -> list[Scores]:
+    def scores(self, texts: Texts) -> list[WordScores]:
         """Return the log-probability of each word by the full softmax, in both directions."""
-        softmax, vocab = self.bilm.softmax, self.model.vocab
-        if softmax is None or vocab is None:
-            raise ConfigError(
-                "this model came without its softmax, so it cannot score words; "
-                "put the published softmax HDF5 and vocabulary into its folder"
-            )
-        tokenized = self._tokenize(texts)
-        found: dict[int, Scores] = {}
-        n_rows = max(1, 2**24 // len(vocab))  # 64 MB of logits at a time
-        for i, everything in self.reader.read([text.tokens for text in tokenized]):
-            tokens = tokenized[i].tokens
-            words = torch.from_numpy(vocab.encode(tokens)).to(everything.device)
-            before, after = context_states(everything[-1])[1:-1].chunk(2, dim=1)
-            by_direction = [
-                torch.cat(
-                    [
-                        softmax(states[start : start + n_rows], words[start : start + n_rows])
-                        for start in range(0, len(words), n_rows)
-                    ]
-                    or [everything.new_zeros(0)]
-                ).numpy(force=True)
-                for states in (before, after)
-            ]
-            known = np.array([word in vocab for word in tokens], dtype=bool)
-            found[i] = Scores(tokens, by_direction[0], by_direction[1], known)
-        return [found[i] for i in range(len(tokenized))]
+        return score_words(self, self._tokenize(texts))
 
     def session(self) -> Session:
         """Return a session, which carries the LSTM state from one batch into the next."""
@@ -369,63 +298,13 @@ class Elmo:
         """
         return Filler(self).fill([texts] if isinstance(texts, str) else texts, word, sides, n)
 
-    def _calibration(self) -> Calibration:
-        if self.model.calibration is None:
-            raise ConfigError(
-                "this model has no calibration to standardize its vectors by; "
-                "make one: elmore calibrate MODEL TEXT --out FOLDER"
-            )
-        return self.model.calibration
-
     def _tokenize(self, texts: Texts) -> list[TokenizedText]:
         return tokenize(texts, self.tokenizer, self.model.normalization)
 
-    def _encode_tokens(
-        self,
-        texts: Texts,
-        *,
-        layers: Layers | Sequence[Layers],
-        keep_sentence_marks: bool,
-        output: Output,
-        dtype: DType,
-        standardize: bool = False,
-        carried: CarriedState | None = None,
-        done: Callable[[int], None] = lambda n_tokens: None,
-    ) -> list[TokenVectors]:
-        """Do what is public elsewhere; `done` is told the tokens of each text when it is read."""
-        several = isinstance(layers, Sequence) and not isinstance(layers, str)
-        wanted: list[Any] = list(layers) if several else [layers]  # type: ignore[arg-type]
-        for which in wanted:
-            check_layers(which, self.n_layers)
-        convert = converter(output, dtype)
-        calibration = self._calibration() if standardize else None
-        tokenized = self._tokenize(texts)
-        found: dict[int, TokenVectors] = {}
-        for i, everything in self.reader.read([text.tokens for text in tokenized], carried):
-            text = with_marks(tokenized[i]) if keep_sentence_marks else tokenized[i]
-            vectors = {}
-            for which in wanted:
-                chosen = select_layers(
-                    everything, which, self.mix, keep_sentence_marks=keep_sentence_marks
-                )
-                if calibration is not None:
-                    chosen = calibration.standardize(chosen, which)
-                vectors[which] = convert(chosen)
-            found[i] = TokenVectors(
-                text.tokens, vectors if several else vectors[layers], text.spans
-            )
-            done(len(text.tokens))
-        return [found[i] for i in range(len(tokenized))]
+    def sentence_reader(self, split_sentences: str | None = None) -> SentenceReader:
+        """Return what turns lines into sentences of words as the model reads them.
 
-
-def _tokenizer_of(model: Pretrained) -> str:
-    """Return the name of a model's own tokenizer, or of what comes nearest to it here."""
-    if model.tokenizer != KoreanTokenizer.name or has_mecab() or model.vocab is None:
-        return model.tokenizer
-    warnings.warn(
-        "MeCab is not installed, so Korean is cut by the model's vocabulary, which is almost the "
-        "same; pip install 'elmore[ko]' cuts it as in training",
-        ElmoreWarning,
-        stacklevel=4,
-    )
-    return KoreanVocabularyTokenizer.name
+        `split_sentences` is the language by whose rules lines are split; None: a line is a
+        sentence.
+        """
+        return SentenceReader(self._tokenizer, self.model.normalization, split_sentences)

@@ -1,20 +1,20 @@
 """Texts with blanks in, the words that the sentence expects there out.
 
-The biLM predicts a word from what stands before it and, apart from that, from what stands after
-it, by one softmax (W, b). Were both sides independent given the word w, Bayes' rule would be
+The biLM predicts a word from the words before it and, separately, from the words after it, by one
+softmax (W, b). Were both sides independent given the word w, Bayes' rule would be
 
     p(w | left, right) ~ p(w | left) p(w | right) / p(w)
 
 The logarithm of that is the logit of the summed states, (h_before + h_after) W_w + 2 b_w, less
-a log p(w): one product, whatever each side's normalization. a = 1 is also what guesses words
-best (docs/explain/expected-states.md). The model does not store p(w), but its vocabulary is
-in the order of frequency, so it is Zipf's: 1 / rank.
+a log p(w): one matrix product, whatever each side's normalization. a = 1 also predicts words best
+(docs/explain/expected-states.md). The model does not store p(w), but its vocabulary is sorted by
+frequency, so Zipf's law gives it: 1 / rank.
 
 Shapes: N places, V words, p projection_dim, D = 2p.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -23,8 +23,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from elmore.embed.results import check_word
-from elmore.embed.texts import Texts
+from elmore.checks import one_of
+from elmore.embed.encode import encode_words
+from elmore.embed.texts import Texts, TokenizedText
+from elmore.embed.word_scores import softmax_of
 from elmore.errors import ConfigError, DataError
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, normalize
 
@@ -35,7 +37,7 @@ Sides = Literal["both", "left", "right"]
 
 BLANK = "___"
 _BLANKS = re.compile(r"_{3,}")
-_PRIOR_WEIGHT = 1.0  # a: see paper/fill.py
+_PRIOR_WEIGHT = 1.0  # a, measured by paper/fill.py
 _MAX_LOGITS = 2**24  # at once: 64 MB
 
 
@@ -48,23 +50,18 @@ class Substitutes:
     tokens: tuple[str, ...]
     """Its tokens; a blank is `___`."""
     place: int
-    """Which of the tokens is filled."""
+    """The position of the filled token."""
     words: tuple[str, ...]
     """(n,) the most probable first."""
     probabilities: npt.NDArray[np.float32]
-    """(n,) of all words of the vocabulary, which sum to 1."""
+    """(n,) their probabilities; those of the whole vocabulary sum to 1."""
 
 
 class Filler:
-    """Says what a model expects at places of texts."""
+    """Predicts words at positions of texts."""
 
     def __init__(self, elmo: "Elmo") -> None:
-        softmax, vocab = elmo.bilm.softmax, elmo.model.vocab
-        if softmax is None or vocab is None:
-            raise ConfigError(
-                "this model came without its softmax, so it cannot predict words; "
-                "put the published softmax HDF5 and vocabulary into its folder"
-            )
+        softmax, vocab = softmax_of(elmo.model, "predict")
         self.elmo, self.softmax, self.vocab = elmo, softmax, vocab
         self.log_prior = torch.from_numpy(vocab.zipf()).log().to(softmax.bias.device)
         """(V,) log p(w)."""
@@ -78,9 +75,9 @@ class Filler:
     ) -> Tensor:
         """Return the log-probability of each word, (N, V), from layers="context", (N, D).
 
-        Sentence marks and `<UNK>` have none (-inf). `prior_weight` is the a of both sides.
+        Sentence marks and `<UNK>` get -inf. `prior_weight` is the a of both sides.
         """
-        check_word("sides", sides, Sides)
+        one_of(Sides, sides=sides)
         before, after = states.chunk(2, dim=1)
         if sides == "both":
             summed = before + after
@@ -94,29 +91,37 @@ class Filler:
 
     def fill(self, texts: Texts, word: str | int | None, sides: Sides, n: int) -> list[Substitutes]:
         """Do what `Elmo.fill` says."""
-        check_word("sides", sides, Sides)
+        one_of(Sides, sides=sides)
         if n < 1:
             raise ConfigError(f"n is {n}; expected at least 1 word for each place")
         n = min(n, len(self.vocab) - len(self._left_out))
-        read = self._read(texts)
-        asked = [
+        tokenized = self._tokenize(texts)
+        places = [
             (number, place)
-            for number, tokens in enumerate(read)
-            for place in self._places(tokens, word, number)
+            for number, text in enumerate(tokenized)
+            for place in self._places(text.tokens, word, number)
         ]
-        contexts = self.elmo.encode_tokens(read, layers="context", output="torch")
+        contexts = encode_words(
+            self.elmo,
+            tokenized,
+            layers="context",
+            keep_sentence_marks=False,
+            output="torch",
+            dtype="float32",
+        )
         found = []
-        for some in _chunks(asked, max(1, _MAX_LOGITS // len(self.vocab))):
+        for some in _chunks(places, max(1, _MAX_LOGITS // len(self.vocab))):
             states = torch.stack([contexts[number].vectors[place] for number, place in some])
             best = self.log_probabilities(states, sides).topk(n, dim=1)
             pairs = zip(best.values.exp().numpy(force=True), best.indices.tolist(), strict=True)
             for (number, place), (probabilities, rows) in zip(some, pairs, strict=True):
                 words = tuple(self.vocab.words[row] for row in rows)
-                found.append(Substitutes(number, tuple(read[number]), place, words, probabilities))
+                tokens = tokenized[number].tokens
+                found.append(Substitutes(number, tokens, place, words, probabilities))
         return found
 
-    def _read(self, texts: Texts) -> list[list[str]]:
-        """Return the tokens of texts; strings are cut at their blanks before they are tokenized."""
+    def _tokenize(self, texts: Texts) -> list[TokenizedText]:
+        """Tokenize texts; strings are split at their blanks first."""
         given = self.elmo._tokenize(["" if isinstance(text, str) else text for text in texts])
         found = []
         for text, listed in zip(texts, given, strict=True):
@@ -125,25 +130,26 @@ class Filler:
             for number, part in enumerate(parts):
                 tokens += [BLANK] * (number > 0)
                 tokens += [token.text for token in self.elmo.tokenizer(part)]
-            found.append([BLANK if _BLANKS.fullmatch(token) else token for token in tokens])
+            blanked = (BLANK if _BLANKS.fullmatch(token) else token for token in tokens)
+            found.append(TokenizedText(tuple(blanked), None))
         return found
 
-    def _places(self, tokens: list[str], word: str | int | None, number: int) -> list[int]:
+    def _places(self, tokens: Sequence[str], word: str | int | None, number: int) -> list[int]:
         if isinstance(word, int):
             if not 0 <= word < len(tokens):
                 raise DataError(
-                    f"text {number} has {len(tokens)} tokens; there is none with the number {word}"
+                    f"text {number} has {len(tokens)} tokens; there is none at position {word}"
                 )
             return [word]
         if word is None:
-            places = [place for place, token in enumerate(tokens) if token == BLANK]
-            if not places:
+            blanks = [place for place, token in enumerate(tokens) if token == BLANK]
+            if not blanks:
                 raise DataError(f"text {number} has no blank; write {BLANK} in it, or name a word")
-            return places
+            return blanks
         word = normalize(word, self.elmo.model.normalization)
         if word not in tokens:
             raise DataError(
-                f"{word!r} is no token of text {number}; name one of {', '.join(tokens)}"
+                f"{word!r} is not a token of text {number}; name one of {', '.join(tokens)}"
             )
         return [tokens.index(word)]
 

@@ -1,4 +1,4 @@
-"""A bar on standard error for long calls, shown only where it is asked for."""
+"""A progress bar on standard error for long calls, shown only on request."""
 
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def text_bar(texts: Sized, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Give what is told of each text that is read, with its tokens."""
+    """Give the callback for each text that is encoded."""
     if not shown:
         yield lambda n_tokens: None
         return

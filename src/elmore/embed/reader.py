@@ -1,8 +1,8 @@
 """Words in, layers out: the one loop that runs the biLM over texts.
 
-Texts of similar length are read together, up to a budget of tokens, and each distinct word is
-spelled once. What comes out does not depend on the batch: every text starts from the zero state
-unless a carried state is given.
+Texts of similar length form a batch, up to a budget of tokens, and each distinct word is encoded
+once. The result does not depend on the batch: every text starts from the zero state unless a
+carried state is given.
 
 Shapes: T tokens (sentence marks included), L+1 layers, p projection_dim, D = 2p.
 """
@@ -13,9 +13,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from elmore.embed.cache import KnownWords, WordCache
+from elmore.checks import one_of
+from elmore.embed.cache import WordCache, WordVectors
 from elmore.embed.precision import PrecisionName, resolve_precision
-from elmore.embed.results import check_word
 from elmore.engine import Engine, FastEngine, PackedSentences, TextbookEngine
 from elmore.engine.batching import token_budget_batches
 from elmore.errors import ConfigError
@@ -33,7 +33,7 @@ class CarriedState:
         self._rows: dict[int, BiLMState] = {}
 
     def of(self, rows: Sequence[int], zero: BiLMState) -> BiLMState:
-        """Return the state of these rows as one batch; `zero` is a batch of one unread row."""
+        """Return the state of these rows as one batch; `zero` is the state of a new row."""
         states = [self._rows.get(row, zero) for row in rows]
         return BiLMState(
             *(
@@ -43,7 +43,7 @@ class CarriedState:
         )
 
     def update(self, rows: Sequence[int], state: BiLMState) -> None:
-        """Remember what these rows hold now; other rows keep what they have."""
+        """Store the state of these rows; other rows keep theirs."""
         for place, row in enumerate(rows):
             self._rows[row] = BiLMState(
                 *(
@@ -64,13 +64,13 @@ class Reader:
         *,
         max_batch_tokens: int,
         cache_words: int,
-        known: KnownWords | None,
+        word_vectors: WordVectors | None,
         engine: EngineName,
         precision: PrecisionName,
     ) -> None:
         if max_batch_tokens < 1:
             raise ConfigError(f"max_batch_tokens is {max_batch_tokens}; expected at least 1")
-        check_word("engine", engine, EngineName)
+        one_of(EngineName, engine=engine)
         self.bilm = model.bilm
         self.encoder = model.encoder
         self.max_batch_tokens = max_batch_tokens
@@ -87,12 +87,12 @@ class Reader:
         self._engine: Engine | None = None
         self._weights: list[tuple[int, int]] = []
         self.cache = WordCache(
-            self.bilm.config.lstm.projection_dim, cache_words, known, self.device
+            self.bilm.config.lstm.projection_dim, cache_words, word_vectors, self.device
         )
 
     @property
     def engine(self) -> Engine:
-        """What runs the network; made anew when its weights have changed, as in training."""
+        """What runs the network; rebuilt when its weights have changed, as in training."""
         weights = [(id(weight), weight._version) for weight in self.bilm.parameters()]
         if self._engine is None or weights != self._weights:
             with torch.inference_mode(False), torch.no_grad():
@@ -109,17 +109,18 @@ class Reader:
         """Return the context-free vectors of distinct words, (words, p)."""
         engine = self.engine
 
-        def spell(new: list[str]) -> Tensor:
+        def encode(new: list[str]) -> Tensor:
             return engine.token_vectors(torch.from_numpy(self.encoder.encode(new)).to(self.device))
 
-        return self.cache.vectors(words, spell)
+        return self.cache.vectors(words, encode)
 
     def read(
         self, texts: Sequence[Sequence[str]], carried: CarriedState | None = None
     ) -> Iterator[tuple[int, Tensor]]:
         """Yield (place, layers (L + 1, T, D)) for each text, sentence marks included.
 
-        The order is that of the work, not of the texts. The layers are a view of their batch.
+        They come in the order of the batches, not of the texts. The layers are a view of their
+        batch.
         """
         lengths = [len(text) + 2 for text in texts]
         for batch in token_budget_batches(lengths, self.max_batch_tokens):
@@ -143,6 +144,6 @@ class Reader:
             return self.engine.read(vectors, sentences, None).layers
         stacks = (self.bilm.forward_lstm, self.bilm.backward_lstm)
         zero = BiLMState(*(stack.zero_state(1, vectors) for stack in stacks))
-        reading = self.engine.read(vectors, sentences, carried.of(rows, zero))
-        carried.update(rows, reading.state)
-        return reading.layers
+        output = self.engine.read(vectors, sentences, carried.of(rows, zero))
+        carried.update(rows, output.state)
+        return output.layers

@@ -1,14 +1,15 @@
-"""What `Elmo` gives back."""
+"""The results of `Elmo`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from elmore.checks import one_of
 from elmore.errors import ConfigError
 
 Output = Literal["numpy", "torch"]
@@ -25,7 +26,7 @@ class TokenVectors:
     """(T, D), (L + 1, T, D) for layers="all", (T, D / 2) for "expected": a numpy array or, on
     request, a tensor; for a list of layers a dictionary with one of these for each."""
     spans: tuple[tuple[int, int], ...] | None
-    """Where each token stands in the raw text; None where tokens were given. Marks are empty."""
+    """The character span of each token; None where tokens were given. Marks have empty spans."""
 
     def representations(self) -> dict[str, Any]:
         """Return the paper's R_k (section 3.2), by name: 2L + 1 views (T, D / 2) of layers="all".
@@ -44,8 +45,8 @@ class TokenVectors:
 
 
 @dataclass(frozen=True)
-class Scores:
-    """How probable the model finds the words of one text, in natural logarithms."""
+class WordScores:
+    """Natural log-probabilities of the words of one text."""
 
     tokens: tuple[str, ...]
     """The T words."""
@@ -54,7 +55,7 @@ class Scores:
     backward: npt.NDArray[np.float32]
     """(T,) log p(word | the words after it)."""
     known: npt.NDArray[np.bool_]
-    """(T,) whether the softmax has the word; another one is scored as <UNK>."""
+    """(T,) whether the word is in the vocabulary; others are scored as <UNK>."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +68,10 @@ class TokenIds:
     """(B, T + 2), true at real tokens."""
 
 
-def check_word(name: str, value: str, words: Any) -> None:
-    """Refuse a word that is not among those of a Literal type."""
-    if value not in get_args(words):
-        raise ConfigError(f"{name} is {value!r}; expected one of {', '.join(get_args(words))}")
-
-
 def converter(output: Output, dtype: DType) -> Callable[[Tensor], Any]:
-    """Return what makes a tensor into the array that was asked for, in memory of its own."""
-    check_word("output", output, Output)
-    check_word("dtype", dtype, DType)
+    """Return the function that copies a tensor into the kind of array that was asked for."""
+    one_of(Output, output=output)
+    one_of(DType, dtype=dtype)
 
     def convert(vectors: Tensor) -> Any:
         own = vectors.to(getattr(torch, dtype), copy=True)

@@ -1,8 +1,9 @@
-"""Running text in, arrays out: what `Elmo` gives when the LSTM state is carried on."""
+"""Running text in, arrays out: `Elmo` with the LSTM state carried from batch to batch."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from elmore.embed.encode import encode_words
 from elmore.embed.pooling import Layers
 from elmore.embed.reader import CarriedState
 from elmore.embed.results import DType, Output, TokenVectors
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Reads running text: row i of a batch continues where row i of the batch before ended.
+    """Encodes running text: row i of a batch continues row i of the batch before.
 
-    The vectors depend on all that the session has read, as in bilm-tf and AllenNLP. Rows beyond a
+    The vectors depend on all earlier batches, as in bilm-tf and AllenNLP. Rows beyond a
     smaller batch keep their state; rows beyond all earlier batches start from zero.
     """
 
@@ -32,9 +33,10 @@ class Session:
         output: Output = "numpy",
         dtype: DType = "float32",
     ) -> list[TokenVectors]:
-        """Do as `Elmo.encode_tokens`, from the state that the batch before has left."""
-        return self._elmo._encode_tokens(
-            texts,
+        """Do as `Elmo.encode_tokens`, from the state after the batch before."""
+        return encode_words(
+            self._elmo,
+            self._elmo._tokenize(texts),
             carried=self._carried,
             layers=layers,
             keep_sentence_marks=keep_sentence_marks,
@@ -43,5 +45,5 @@ class Session:
         )
 
     def reset(self) -> None:
-        """Forget everything that was read."""
+        """Start again from zero."""
         self._carried = CarriedState()

@@ -1,4 +1,4 @@
-"""The finished blocks of an unfinished file: kept beside it, checked before they are built on."""
+"""The finished blocks of an unfinished file, in a folder beside it; checked before use."""
 
 import hashlib
 import json
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from elmore.embed.results import TokenVectors
+from elmore.embed.texts import TokenizedText
 from elmore.errors import DataError, FormatError
 from elmore.folders import begin_job, new_file
 
@@ -23,24 +24,24 @@ _BLOCK_ARRAYS = ("n_lines", "digest", "lengths", "tokens", "vectors")
 
 @dataclass(frozen=True)
 class Block:
-    """Some lines of a corpus and the texts that they are, tokenized."""
+    """Some lines of a corpus and their texts, tokenized."""
 
     lines: list[str]
-    texts: list[tuple[str, ...]]
+    texts: list[TokenizedText]
 
 
 class BlockSpool:
     """The finished blocks of an unfinished file, in a folder beside it."""
 
     def __init__(self, folder: Path, job: Mapping[str, Any]) -> None:
-        """Begin, or resume, a run that all of `job` decides; the folder is locked."""
+        """Begin, or resume, the run that `job` describes; the folder must be locked."""
         self.folder = folder
         self.n_blocks = 0
         self.job = folder / "job.json"
         begin_job(self.job, {"format": FORMAT, **job})
 
     def skip_finished(self, lines: Iterator[str]) -> Iterator[int]:
-        """Step over the lines of finished blocks; yield how many texts each had."""
+        """Skip the lines of finished blocks; yield the number of texts of each."""
         while (path := self._path(self.n_blocks)).exists():
             block = _read_block(path)
             n_lines, wanted = int(block["n_lines"]), str(block["digest"])
@@ -53,7 +54,7 @@ class BlockSpool:
             yield len(block["lengths"])
 
     def add(self, block: Block, vectors: list[TokenVectors]) -> None:
-        """Keep a block; once this returns, a kill does not cost it."""
+        """Save a block; once this returns, a kill does not lose it."""
         tokens = [token for text in vectors for token in text.tokens]
         arrays: dict[str, Any] = {
             "n_lines": np.array(len(block.lines)),
@@ -67,7 +68,7 @@ class BlockSpool:
         self.n_blocks += 1
 
     def texts(self) -> Iterator[TokenVectors]:
-        """Yield every text of every block."""
+        """Yield the texts of all blocks."""
         for number in range(self.n_blocks):
             block = _read_block(self._path(number))
             tokens = json.loads(block["tokens"].tobytes())
@@ -79,12 +80,12 @@ class BlockSpool:
                 start = stop
 
     def is_empty(self) -> bool:
-        """Return whether no block was ever finished."""
+        """Return whether no block is finished."""
         return not self._path(0).exists()
 
     def remove(self) -> None:
-        """Remove all that is ours: the file is whole, or nothing was begun."""
-        # The last block first and the job at the end: what a kill leaves is a shorter run.
+        """Remove the files of the spool: the output is complete, or nothing was begun."""
+        # The last block first, the job at the end: a kill in between leaves a valid, shorter spool.
         for number in reversed(range(self.n_blocks)):
             self._path(number).unlink()
         self.job.unlink()

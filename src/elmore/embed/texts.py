@@ -1,10 +1,20 @@
-"""What users give in, tokens out."""
+"""What users give in, tokens out: normalized and tokenized once."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from elmore.errors import DataError
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Normalization, Tokenizer, normalize
+from elmore.errors import DataError, ElmoreWarning
+from elmore.formats import Pretrained
+from elmore.text import (
+    BEGIN_SENTENCE,
+    END_SENTENCE,
+    Normalization,
+    Tokenizer,
+    normalize,
+    tokenizer_by_name,
+)
+from elmore.text.korean import KoreanTokenizer, KoreanVocabularyTokenizer, has_mecab
 
 Texts = Sequence[str | Sequence[str]]
 """Raw strings, which are tokenized, or lists of tokens, which are not."""
@@ -12,18 +22,41 @@ Texts = Sequence[str | Sequence[str]]
 
 @dataclass(frozen=True)
 class TokenizedText:
-    """The words of one text."""
+    """The words of one text, normalized."""
 
     tokens: tuple[str, ...]
     """The words."""
     spans: tuple[tuple[int, int], ...] | None
-    """Where they stand in the raw text; None where tokens were given."""
+    """Their character spans in the raw text; None where tokens were given."""
+
+
+def choose_tokenizer(model: Pretrained, tokenizer: str | Tokenizer | None) -> Tokenizer:
+    """Return the tokenizer that a user names or gives; None: the model's own.
+
+    Where MeCab is missing, a Korean model's own is replaced by the nearest one.
+    """
+    if tokenizer is None:
+        tokenizer = model.tokenizer
+        if tokenizer == KoreanTokenizer.name and not has_mecab() and model.vocab is not None:
+            tokenizer = KoreanVocabularyTokenizer.name
+            warnings.warn(
+                "MeCab is not installed, so Korean is tokenized by the model's vocabulary, which "
+                "is almost the same; pip install 'elmore[ko]' tokenizes it as in training",
+                ElmoreWarning,
+                stacklevel=4,  # who called Elmo.from_pretrained
+            )
+    if isinstance(tokenizer, str):
+        return tokenizer_by_name(tokenizer, model.vocab)
+    return tokenizer
 
 
 def tokenize(
     texts: Texts, tokenizer: Tokenizer, normalization: Normalization | None
 ) -> list[TokenizedText]:
-    """Tokenize the raw strings among the texts, and normalize the tokens of the others."""
+    """Tokenize the raw strings among the texts, and normalize the tokens of the others.
+
+    The tokenizer normalizes its texts itself.
+    """
     if isinstance(texts, str | bytes):
         raise DataError("got one string; give a list of texts, such as [text]")
     return [

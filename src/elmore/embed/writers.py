@@ -1,6 +1,6 @@
 """Vectors in, a file out, text by text: .jsonl, .npz, .h5 (as AllenNLP lays it out) or .parquet.
 
-A file is written elsewhere and renamed at the end, so that a name never holds half a file.
+A file is written under another name and renamed at the end, so that it is never half written.
 """
 
 import json
@@ -22,7 +22,7 @@ from elmore.formats import NewHdf5
 
 
 class VectorWriter(ABC):
-    """Takes the texts in order, numbered from 0."""
+    """Writes texts in order, numbered from 0."""
 
     @abstractmethod
     def write(self, number: int, text: TokenVectors) -> None:
@@ -30,7 +30,7 @@ class VectorWriter(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Write what stands at the end of the file, and close it."""
+        """Write the end of the file, and close it."""
 
 
 class JsonLinesWriter(VectorWriter):
@@ -66,7 +66,7 @@ class NpzWriter(VectorWriter):
             f"{number}.tokens": np.array(_writable(text.tokens), dtype=str),
         }
         for name, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{name}.npy")  # no clock: the same vectors, the same bytes
+            entry = zipfile.ZipInfo(f"{name}.npy")  # no timestamp: the same vectors, the same bytes
             with self._archive.open(entry, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
@@ -88,7 +88,7 @@ class Hdf5Writer(VectorWriter):
         self._numbers[" ".join(_writable(text.tokens))] = str(number)
 
     def close(self) -> None:
-        """Write which sentence has which number."""
+        """Write the numbers of the sentences."""
         try:
             index = np.array([json.dumps(self._numbers)], dtype=h5py.string_dtype())
             self._file.add("sentence_to_index", index)
@@ -144,7 +144,7 @@ class ParquetWriter(VectorWriter):
 
 
 def _writable(tokens: Sequence[str]) -> list[str]:
-    """Return tokens as UTF-8 can hold them: a question mark for each lone surrogate."""
+    """Return tokens that UTF-8 can encode: a question mark for each lone surrogate."""
     return [token.encode("utf-8", "replace").decode("utf-8") for token in tokens]
 
 
@@ -152,7 +152,7 @@ SUFFIXES = (".jsonl", ".npz", ".h5", ".hdf5", ".parquet")
 
 
 def check_out(path: Path) -> None:
-    """Refuse a file whose name says no format that can be written, and a folder."""
+    """Refuse a folder, and a name whose suffix is no format that can be written."""
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; give the name of a file")
     if not path.parent.is_dir():
@@ -163,7 +163,7 @@ def check_out(path: Path) -> None:
         raise MissingExtraError("a .parquet file", "parquet")
     if path.suffix not in SUFFIXES:
         raise ConfigError(
-            f"{path} does not end in one of {', '.join(SUFFIXES)}, which say what to write"
+            f"{path} does not end in one of {', '.join(SUFFIXES)}, which choose the format"
         )
 
 
@@ -171,9 +171,9 @@ def check_out(path: Path) -> None:
 def open_writer(
     path: Path, n_layers: int, dim: int, dtype: DType, folder: Path
 ) -> Iterator[VectorWriter]:
-    """Open the writer that the file's name asks for; each text has `n_layers` layers of `dim`.
+    """Open the writer for the file's suffix; each text has `n_layers` layers of `dim`.
 
-    The file is written in `folder`, which must be the program's own, and renamed at the end.
+    The file is written in `folder`, which must belong to the program, and renamed at the end.
     """
     check_out(path)
     with new_file(path, folder) as beside:
@@ -190,6 +190,6 @@ def open_writer(
             yield writer
             writer.close()
         except BaseException:
-            with suppress(Exception):  # the first error is the one to tell
+            with suppress(Exception):  # the first error is the one to report
                 writer.close()
             raise

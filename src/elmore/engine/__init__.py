@@ -1,4 +1,4 @@
-"""How the network is computed fast, forwards and backwards. It knows `model` and nothing else."""
+"""The network computed fast, forward and backward. Imports nothing of elmore but `model`."""
 
 from elmore.engine.engine import Engine, PackedSentences, TextbookEngine
 from elmore.engine.fast import FastEngine

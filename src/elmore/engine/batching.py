@@ -1,13 +1,13 @@
-"""Lengths in, batches out: which texts are read together."""
+"""Lengths in, batches of texts out."""
 
 from collections.abc import Iterator, Sequence
 
 
 def token_budget_batches(lengths: Sequence[int], max_tokens: int) -> Iterator[list[int]]:
-    """Yield the places of texts in batches of similar length, longest first.
+    """Yield the indices of texts in batches of similar length, longest first.
 
     A batch, padded to its longest text, has at most `max_tokens` tokens; a text that is longer than
-    that stands alone.
+    that is a batch of its own.
     """
     longest_first = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     batch: list[int] = []

@@ -1,9 +1,9 @@
-"""Spelled words in, their vectors out, and the gradients back: the token encoder in training.
+"""Forward and backward pass of the char CNN: the token encoder in training.
 
-A batch's distinct words are encoded once each, however often they occur. The convolution is a sum
-of looked-up rows, as in table_cnn.py. Of its positions only the highest is kept, so only that
-one has a gradient: it is added to the rows that were looked up there, and the tables give it to the
-filters and the characters.
+The distinct words of a batch are encoded once each. The convolution is a sum of table rows, as in
+table_cnn.py. Max-pooling keeps one position of each filter, so only that one has a gradient: it is
+added to the table rows that were looked up there, and passes through the tables to the filters and
+the character embeddings.
 
 Shapes: W words, C characters, d char_dim, n filters of one width w, F all filters, p
 projection_dim.
@@ -20,11 +20,11 @@ from elmore.engine.parameters import Gradients
 from elmore.engine.threads import TwoThreads
 from elmore.model.char_cnn import CharCnn, Highway
 
-_MAX_POSITIONS = 1024  # rows of looked-up sums that are held at once: 4 MB for 1,024 filters
+_MAX_POSITIONS = 1024  # positions convolved at once: 4 MB for 1,024 filters
 
 
 class CharCnnGrad:
-    """A character CNN that learns."""
+    """A character CNN with its gradients."""
 
     def __init__(self, cnn: CharCnn, products: Matmul, threads: TwoThreads) -> None:
         self.cnn, self.products, self.threads = cnn, products, threads
@@ -35,7 +35,7 @@ class CharCnnGrad:
         """Encode words, (W, C) -> (W, p)."""
         n_words = len(char_ids)
         filters = [convolution.out_channels for convolution in self.convolutions]
-        # Words of about one length go together.
+        # Words of similar length are convolved together.
         width = char_ids.shape[1]
         places = torch.arange(1, width + 1, device=char_ids.device)
         lengths = ((char_ids != char_ids[:, -1:]) * places).amax(dim=1) + 1
@@ -62,7 +62,7 @@ class CharCnnGrad:
         return torch.empty_like(vectors).index_copy_(0, self.order, vectors)
 
     def backward(self, dvectors: Tensor, gradients: Gradients) -> None:
-        """Take the gradient of the vectors (W, p), and give every weight its own."""
+        """Add the gradients of all weights, given that of the vectors (W, p)."""
         dy = dvectors[self.order]
         if self.cnn.projection is not None:
             dy = self._linear_backward(self.cnn.projection, self.layers[-1], dy, gradients)
@@ -98,7 +98,7 @@ class CharCnnGrad:
         return {id(linear): self.products.operand(linear.weight.detach().T) for linear in linears}
 
     def _convolve(self, tables: list[Tensor], start: int, stop: int, n_positions: int) -> None:
-        """Write the highest of each filter's sums, and where it stood, of some words."""
+        """Convolve and max-pool some words; store the argmax positions."""
         x = self.layers[0]
         n_characters = self.cnn.embedding.num_embeddings
         char_ids = self.char_ids[start:stop]
@@ -106,7 +106,7 @@ class CharCnnGrad:
         for number, (table, layer) in enumerate(zip(tables, self.convolutions, strict=True)):
             w, n = layer.kernel_size[0], layer.out_channels
             taps = torch.arange(w, device=char_ids.device) * n_characters
-            # position after position, so that the positions of a word are whole rows apart
+            # position-major, so that the positions of a word are whole rows apart
             windows = char_ids.unfold(1, w, 1)[:, :n_positions].transpose(0, 1) + taps
             sums = F.embedding_bag(windows.reshape(-1, w), table, mode="sum")
             by_position = sums.view(-1, stop - start, n)
@@ -117,7 +117,7 @@ class CharCnnGrad:
             column += n
 
     def _read(self, operands: dict[int, Tensor], vectors: Tensor, some: slice) -> None:
-        """Take some words through the highways and the projection."""
+        """Pass some words through the highways and the projection."""
         x = self.layers[0][some]
         _ = x.relu_() if self.cnn.activation == "relu" else x.tanh_()
         for depth, highway in enumerate(self.highways):
@@ -137,7 +137,7 @@ class CharCnnGrad:
         return self.products.write_to(out, x, operands[id(linear)]).add_(linear.bias.detach())
 
     def _highway_backward(self, depth: int, dy: Tensor, gradients: Gradients) -> Tensor:
-        """Take the gradient of a highway's output (W, F), which is used up; return its input's."""
+        """Take the gradient of a highway's output (W, F), overwriting it; return its input's."""
         highway, x = self.highways[depth], self.layers[depth]
         g, r = self.gates[depth], self.relus[depth]
         middle = len(x) // 2
@@ -183,7 +183,7 @@ class CharCnnGrad:
             bias += dy.sum(dim=0)
 
     def _dtable(self, number: int, dx: Tensor) -> Tensor:
-        """Return the gradient (w, n, characters) of what was looked up, from dx (W, n)."""
+        """Return the gradient (w, n, characters) of the table, from dx (W, n)."""
         layer, at = self.convolutions[number], self.highest[number]
         w, n = layer.kernel_size[0], layer.out_channels
         dtable = dx.new_zeros(w, n, self.cnn.embedding.num_embeddings)
@@ -195,19 +195,19 @@ class CharCnnGrad:
 
 
 def _nothing(_: object) -> None:
-    """Drop a value: a job gives none."""
+    """Drop a value: a job returns none."""
 
 
 def _table(characters: Tensor, convolution: nn.Conv1d) -> Tensor:
-    """Return each character's product with each place of the filters, (w * characters, n)."""
+    """Return each character's product with each position of the filters, (w * characters, n)."""
     places = convolution.weight.detach().unbind(2)  # (n, d) each
     return torch.cat([characters.detach() @ place.T for place in places])
 
 
 def _highest(sums: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the highest of sums (positions, W, n) and a position where it stood, (W, n)."""
+    """Return the maximum of sums (positions, W, n) over positions, and its position, (W, n)."""
     best = sums.amax(dim=0)
-    # torch's max with its place is not vectorized: whether a sum is the highest times its position
+    # torch's max with indices is not vectorized: (is it the maximum) times its position is
     at = torch.zeros_like(best)
     equal = torch.empty_like(best)
     for position, some in enumerate(sums[1:], start=1):
@@ -216,7 +216,7 @@ def _highest(sums: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _runs(lengths: list[int]) -> list[tuple[int, int, int]]:
-    """Return (start, stop, positions) of words, shortest first, that are convolved at once."""
+    """Return (start, stop, positions) of runs of words, shortest first, convolved at once."""
     runs = []
     start = 0
     for stop in range(1, len(lengths) + 1):

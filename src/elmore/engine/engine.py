@@ -1,7 +1,7 @@
 """How `Elmo` runs a biLM: words in, all layers of whole sentences out, without gradients.
 
-Two engines do the same: `TextbookEngine` is the network as it is written down, `FastEngine`
-(fast.py) is the one that is used. They are held equal by tests.
+There are two: `TextbookEngine` is the plain PyTorch network, `FastEngine` (fast.py) the default on
+a CPU. Tests hold them equal.
 
 Shapes: W distinct words, B sentences, N tokens of all sentences together (marks included), C
 characters, L layers, p projection_dim, D = 2p.
@@ -21,22 +21,22 @@ class PackedSentences:
     """Sentences one after the other, longest first."""
 
     words: Tensor
-    """(N,) which distinct word each token is."""
+    """(N,) the index of each token's distinct word."""
     lengths: list[int]
     """(B,) tokens of each sentence."""
 
 
 @dataclass(frozen=True)
 class EngineOutput:
-    """What was read."""
+    """All layers of some sentences."""
 
     layers: Tensor
     """(L + 1, N, D), the tokens in the order of the sentences."""
     state: BiLMState
-    """What each sentence leaves behind."""
+    """The state after each sentence."""
 
 
-# Words convolved at once: 2,048 filters over 50 characters are 0.4 MB a word until they are pooled.
+# Words convolved at once: 2,048 filters over 50 characters take 0.4 MB a word before pooling.
 _MAX_WORDS = 256
 
 
@@ -44,7 +44,7 @@ class Engine(Protocol):
     """Runs a biLM."""
 
     def token_vectors(self, token_ids: Tensor) -> Tensor:
-        """Return the context-free vectors (W, p) of words: (W, C) characters or (W,) numbers."""
+        """Return the context-free vectors (W, p) of words: (W, C) characters or (W,) word ids."""
         ...
 
     def read(

@@ -1,14 +1,14 @@
-"""The fast engine: the network of bilm.py, arranged for a processor.
+"""The fast engine: the network of bilm.py, arranged for a CPU.
 
-- Each distinct word is convolved once, by tables (table_cnn.py).
+- Each distinct word is convolved once, by table lookups (table_cnn.py).
 - Sentences are packed: longest first, time step after time step, so that the batch shrinks as
   sentences end and no padding is computed.
-- What a layer takes from its input is one matrix product for many steps. The first layer's is made
-  once for each distinct word and looked up for each token.
-- Only the recurrent product and the projection are made step by step, in place.
-- The directions never meet, so each has a thread of its own.
+- The input-to-gates product of a layer is one matrix product for many steps. The first layer's is
+  computed once for each distinct word and looked up for each token.
+- Only the recurrent product and the projection are computed step by step, in place.
+- The directions are independent, so each has a thread of its own.
 - tanh(x) is 2 sigmoid(2x) - 1: torch's sigmoid takes a quarter of the time of its tanh. The factors
-  of 2 are put where they cost nothing: a weight is doubled, and the memory c is held doubled.
+  of 2 are put where they cost nothing: a weight is doubled, and the cell state c is held doubled.
 
 Shapes: W distinct words, B sentences, N tokens, L layers, p projection_dim, c cell_dim, D = 2p.
 """
@@ -32,9 +32,9 @@ from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
 from elmore.model.word_table import CharWordTable
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
-_MAX_GATE_ROWS = 1024
-# Matrix libraries multiply a few rows with other code, which rounds differently, and an input may
-# be a hundred times as large as a state: fewer rows than this are filled up with zeros.
+MAX_GATE_ROWS = 1024
+# Matrix libraries multiply few rows with other kernels, which round differently, and an input may
+# be a hundred times as large as a state: fewer rows than this are padded with zeros.
 _MIN_INPUT_ROWS = 16
 # Words whose convolutions are held at once: 32 MB in each thread at the published original shape.
 _MAX_WORDS = 4096
@@ -47,11 +47,11 @@ class _Steps:
     sizes: list[int]
     """(T,) how many sentences have a token at each step."""
     runs: list[tuple[int, int, list[int]]]
-    """Packed places (start, stop) whose gates are held at once, and the sizes of their steps."""
+    """Packed positions (start, stop) whose gates are held at once, and the sizes of their steps."""
     orders: tuple[Tensor, Tensor]
-    """(N,) for each direction: the token that stands at each packed place."""
+    """(N,) for each direction: the token at each packed position."""
     last: Tensor
-    """(B,) the packed place of each sentence's last step."""
+    """(B,) the packed position of each sentence's last step."""
 
     @classmethod
     def of(cls, lengths: list[int]) -> "_Steps":
@@ -73,7 +73,7 @@ def _runs(sizes: list[int]) -> list[tuple[int, int, list[int]]]:
     start = stop = 0
     run: list[int] = []
     for size in sizes:
-        if run and stop - start + size > _MAX_GATE_ROWS:
+        if run and stop - start + size > MAX_GATE_ROWS:
             runs.append((start, stop, run))
             start, run = stop, []
         run.append(size)
@@ -82,7 +82,7 @@ def _runs(sizes: list[int]) -> list[tuple[int, int, list[int]]]:
 
 
 class _FastLayer:
-    """One LSTM layer; its gates stand in the order i, f, o, g, so that one sigmoid does for all."""
+    """One LSTM layer; its gates are in the order i, f, o, g, so that one sigmoid serves all."""
 
     def __init__(self, layer: LstmLayer, products: Matmul) -> None:
         def arranged(x: Tensor) -> Tensor:
@@ -102,7 +102,7 @@ class _FastLayer:
         )
 
     def gates(self, x: Tensor) -> Tensor:
-        """Return what the input gives to the gates, (N, p) -> (N, 4c)."""
+        """Return the input's part of the gates, (N, p) -> (N, 4c)."""
         n_missing = max(0, _MIN_INPUT_ROWS - len(x))
         padded = F.pad(x, (0, 0, 0, n_missing)) if n_missing else x
         return self.products.affine(self.bias, padded, self.input)[: len(x)]
@@ -157,8 +157,8 @@ class _FastStack:
         x = words
         for depth, (layer, out) in enumerate(zip(self.layers, outputs, strict=True)):
             h, doubled_c = state.h[depth], 2 * state.c[depth]
-            # Few words make many tokens: the first layer's gates are made word by word.
-            is_worth = len(words) < min(len(tokens), 2 * _MAX_GATE_ROWS)
+            # Many tokens are few distinct words: the first layer's gates are computed per word.
+            is_worth = len(words) < min(len(tokens), 2 * MAX_GATE_ROWS)
             by_word = layer.gates(words) if depth == 0 and is_worth else None
             for start, stop, sizes in steps.runs:
                 if by_word is not None:
@@ -175,7 +175,7 @@ class _FastStack:
 
 
 def _token_encoder(encoder: nn.Module, products: Matmul) -> Callable[[Tensor], Tensor]:
-    """Return what does the same as a token encoder, with its convolutions made by tables."""
+    """Return the equivalent of a token encoder, with table lookups for its convolutions."""
     if isinstance(encoder, CharCnn):
         return TableCnn(encoder, products)
     if isinstance(encoder, CharWordTable):
@@ -187,7 +187,7 @@ def _token_encoder(encoder: nn.Module, products: Matmul) -> Callable[[Tensor], T
 class FastEngine:
     """Runs a biLM on a CPU. It holds a copy of the LSTM weights, arranged for speed.
 
-    With `precision="bfloat16"` its products are made of operands rounded to bfloat16.
+    With `precision="bfloat16"` the operands of its matrix products are rounded to bfloat16.
     """
 
     def __init__(self, bilm: BiLM, precision: Precision = "float32") -> None:

@@ -1,8 +1,8 @@
-"""One direction's LSTM layers, forwards and backwards through time, with the gradients by hand.
+"""One direction's LSTM layers: forward pass and backpropagation through time, written by hand.
 
-The equations are those of model/lstm.py; a test holds both equal. Written out, the backward pass
-makes only two products a step (to the cell and to the state before); those of the weights are made
-once for all steps. Clips let a gradient through where they did not bite.
+The equations are those of model/lstm.py; a test holds both equal. The backward pass needs only two
+matrix products a step (to the cell and to the state before); the weights' are computed once for all
+steps. A clip passes the gradient where it had no effect.
 
 Everything is laid out time step by time step. Shapes: T steps, B streams, N = T B tokens, p
 projection_dim, c cell_dim. Buffers are kept from batch to batch: fresh memory of this size costs
@@ -21,7 +21,7 @@ _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
 class _LstmLayerGrad:
-    """One layer: what it read, what it did, and how that is undone."""
+    """One layer, with the activations that its backward pass needs."""
 
     def __init__(
         self, layer: LstmLayer, products: Matmul, shape: tuple[int, int], *, zero_starts: bool
@@ -34,7 +34,7 @@ class _LstmLayerGrad:
         self.gates = new(n_steps, n_streams, 4 * c_dim)  # i, f, g, o
         self.c = new(n_steps + 1, n_streams, c_dim)  # [0] is the state before
         self.h = new(n_steps + 1, n_streams, p)
-        # What each step starts from: the state before it, unless sentences begin from nothing.
+        # The initial state of each step: the state before it, or zero where a sentence begins.
         self.c_before, self.h_before = self.c[:-1], self.h[:-1]
         if zero_starts:
             self.c_before, self.h_before = self.c_before.clone(), self.h_before.clone()
@@ -47,7 +47,7 @@ class _LstmLayerGrad:
     def forward(self, x: Tensor, h: Tensor, c: Tensor, starts: list[Tensor]) -> Tensor:
         """Read x (N, p) from the state h (B, p), c (B, c); return all h (N, p).
 
-        `starts` are the streams that begin from nothing at each step; an empty list: none ever.
+        `starts` are the streams that start from the zero state at each step; an empty list: none.
         """
         self.starts = starts
         p, c_dim = self.shape[2:]
@@ -86,15 +86,15 @@ class _LstmLayerGrad:
         return self.h[1:].view(-1, p)
 
     def backward(self, dy: Tensor, gradients: Gradients) -> Tensor:
-        """Take the gradient of all h (N, p), which is used up; return that of x (N, p)."""
+        """Take the gradient of all h (N, p), which is overwritten; return that of x (N, p)."""
         n_steps, n_streams, p, c_dim = self.shape
         layer, products = self.layer, self.products
         recurrent = products.operand(layer.recurrent_weight.detach())
         projection = layer.projection
         if projection is not None:
             projected = products.operand(projection.detach())
-        cell_clip = _if_it_bites(layer.cell_clip, self.c[1:])
-        projection_clip = _if_it_bites(layer.projection_clip if projection is not None else None,
+        cell_clip = _if_clipped(layer.cell_clip, self.c[1:])
+        projection_clip = _if_clipped(layer.projection_clip if projection is not None else None,
                                        self.h[1:])  # fmt: skip
         dys = dy.view(n_steps, n_streams, p)
         dh = dy.new_zeros(n_streams, p)
@@ -114,7 +114,7 @@ class _LstmLayerGrad:
                 dc.masked_fill_(self.c[t + 1].abs() >= cell_clip, 0.0)
             torch.mul(dm, self.tanh_c[t], out=work)
             _sigmoid_backward(work, o, grad_input=o)
-            # c_t = f c_(t-1) + i g; each gate gives way to the gradient of what it was made from
+            # c_t = f c_(t-1) + i g; each gate is overwritten by the gradient of its input
             torch.mul(dc, g, out=work)
             torch.mul(dc, i, out=dm_buffer)
             _tanh_backward(dm_buffer, g, grad_input=g)
@@ -152,7 +152,7 @@ class _LstmLayerGrad:
 
 
 class LstmStackGrad:
-    """All layers of one direction, with dropout on what each reads and on what the last gives."""
+    """All layers of one direction, with dropout on the input of each and the output of the last."""
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class LstmStackGrad:
         *,
         zero_starts: bool = False,
     ) -> None:
-        """Take the steps and streams of a window, and whether streams may begin from nothing."""
+        """Take the steps and streams of a window, and whether streams may start from zero."""
         self.config = stack.config
         self.layers = [
             _LstmLayerGrad(layer, products, shape, zero_starts=zero_starts)
@@ -173,17 +173,17 @@ class LstmStackGrad:
     def forward(
         self, x: Tensor, masks: list[Tensor], state: LstmState, starts: list[Tensor]
     ) -> Tensor:
-        """Read token vectors x (N, p); return what the softmax sees (N, p).
+        """Read token vectors x (N, p); return the input of the softmax (N, p).
 
-        `masks` are what dropout multiplies by, (N, p): one for each layer's input and one for the
-        output; an empty list is no dropout. `starts` are, for each step, the streams that begin
-        from nothing there; an empty list: none.
+        `masks` are the dropout masks (N, p): one for each layer's input and one for the output; an
+        empty list is no dropout. `starts` are, for each step, the streams that start from the zero
+        state there; an empty list: none.
         """
         self.masks = masks
         for depth, layer in enumerate(self.layers):
             x = self._drop(x, depth)
             y = layer.forward(x, state.h[depth], state.c[depth], starts)
-            # The skip connection adds what the cells read, dropout included, as published.
+            # The skip connection adds the layer's input after dropout, as published.
             x = x + y if self._skips(depth) else y
         return self._drop(x, len(self.layers))
 
@@ -199,7 +199,7 @@ class LstmStackGrad:
         return dy
 
     def state(self) -> LstmState:
-        """Return a copy of what is remembered after the last step read."""
+        """Return a copy of the state after the last step."""
         return LstmState(
             torch.stack([layer.h[-1] for layer in self.layers]),
             torch.stack([layer.c[-1] for layer in self.layers]),
@@ -212,8 +212,8 @@ class LstmStackGrad:
         return x * self.masks[depth] if self.masks else x
 
 
-def _if_it_bites(clip: float | None, values: Tensor) -> float | None:
-    """Return the clip if any value came to it: mostly none did, and no mask is needed."""
+def _if_clipped(clip: float | None, values: Tensor) -> float | None:
+    """Return the clip if any value reached it: mostly none did, and no mask is needed."""
     if clip is None:
         return None
     lowest, highest = values.aminmax()

@@ -1,10 +1,10 @@
 """The matrix products of inference and training, in float32 or in bfloat16.
 
-bfloat16 here means: both operands are rounded to it, sums are made in float32. A processor with
-bfloat16 units does that several times as fast; elsewhere the operands are rounded and multiplied as
-float32, which gives the same numbers without the speed.
+bfloat16 here means: both operands are rounded to it, sums are in float32. A processor with bfloat16
+units does that several times as fast; elsewhere the operands are rounded and multiplied as float32,
+which gives the same values without the speed.
 
-In a product a @ b, b is an operand already, because it is mostly a weight that is multiplied often.
+In a product a @ b, b is converted already, because it is mostly a weight that is used many times.
 
 Shapes: a (N, in), b (in, out), result (N, out).
 """
@@ -21,7 +21,7 @@ class Matmul(Protocol):
     """How two matrices are multiplied; results are float32."""
 
     def operand(self, x: Tensor) -> Tensor:
-        """Return the numbers of x that take part in a product; to do so twice changes nothing."""
+        """Convert x for products; converting twice changes nothing."""
         ...
 
     def add_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
@@ -38,7 +38,7 @@ class Matmul(Protocol):
 
 
 class Float32Matmul:
-    """Multiplies as it is."""
+    """Multiplies in float32."""
 
     def operand(self, x: Tensor) -> Tensor:
         """Return x."""
@@ -61,7 +61,7 @@ class RoundedMatmul(Float32Matmul):
     """Rounds to bfloat16 and multiplies as float32: for processors without bfloat16."""
 
     def operand(self, x: Tensor) -> Tensor:
-        """Return x with the digits that bfloat16 keeps."""
+        """Return x rounded to bfloat16, as float32."""
         return x.bfloat16().float()
 
     def add_to(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
@@ -78,7 +78,7 @@ class RoundedMatmul(Float32Matmul):
 
 
 class Bfloat16Matmul:
-    """Multiplies in bfloat16; what comes back is rounded once more."""
+    """Multiplies in bfloat16; the result is rounded to it as well."""
 
     def operand(self, x: Tensor) -> Tensor:
         """Return x in bfloat16."""
@@ -98,12 +98,12 @@ class Bfloat16Matmul:
 
 
 def has_bfloat16() -> bool:
-    """Return whether this processor multiplies bfloat16 by itself (AMX or AVX512-BF16)."""
+    """Return whether this processor multiplies bfloat16 in hardware (AMX or AVX512-BF16)."""
     return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
 
 
 def products(precision: Precision, device: torch.device | None = None) -> Matmul:
-    """Return how this processor multiplies in this precision."""
+    """Return the matrix products of this precision on this processor."""
     if precision == "float32":
         return Float32Matmul()
     in_hardware = has_bfloat16() if device is None or device.type == "cpu" else True

@@ -1,7 +1,7 @@
-"""Which words a sampled softmax scores: TensorFlow's log-uniform sampler, unique.
+"""The negative samples of a sampled softmax: TensorFlow's log-uniform sampler, without repeats.
 
 A vocabulary sorted by frequency follows Zipf's law, and so do the samples: word k is drawn with
-p(k) = log((k + 2) / (k + 1)) / log(V + 1). Words are drawn until S different ones are there.
+p(k) = log((k + 2) / (k + 1)) / log(V + 1). Words are drawn until S distinct ones are found.
 """
 
 import math
@@ -15,16 +15,16 @@ from elmore.errors import ConfigError
 
 @dataclass(frozen=True)
 class Samples:
-    """The words that are scored in place of all."""
+    """The words that are scored instead of all."""
 
     words: Tensor
-    """(S,) different rows of the softmax."""
+    """(S,) distinct rows of the softmax."""
     log_expected: Tensor
-    """(V,) the logarithm of how often each word is expected among the samples."""
+    """(V,) the log of the expected count of each word among the samples."""
 
 
 class LogUniformSampler:
-    """Draws S different words of V."""
+    """Draws S distinct words of V."""
 
     def __init__(self, n_words: int, n_samples: int) -> None:
         if n_samples > n_words:
@@ -38,7 +38,7 @@ class LogUniformSampler:
 
     def draw(self, generator: torch.Generator) -> Samples:
         """Draw words; the same generator gives the same words."""
-        if self.n_samples == self.n_words:  # each of them, for certain
+        if self.n_samples == self.n_words:  # every word, with certainty
             return Samples(torch.arange(self.n_words), torch.zeros(self.n_words))
         log_range = math.log(self.n_words + 1)
         drawn = torch.empty(0, dtype=torch.int64)
@@ -55,7 +55,7 @@ class LogUniformSampler:
         return Samples(drawn[first], expected.log().float())
 
     def _first_places(self, drawn: Tensor) -> Tensor:
-        """Return, in order, the places where a word was drawn for the first time."""
+        """Return, in order, the positions of the first draw of each word."""
         places = torch.full((self.n_words,), len(drawn))
         places.scatter_reduce_(0, drawn, torch.arange(len(drawn)), "amin")
         return places[places < len(drawn)].sort().values

@@ -1,8 +1,8 @@
-"""The weights that learn, in one long vector, and their gradients in another.
+"""The trainable weights in one flat vector, and their gradients in another.
 
-One vector has one norm, one update and one exchange between processes. The network's own weights
-become views of it, so the network is always up to date. The softmax and the word table are kept
-apart (their gradients have few rows), and so is what is frozen.
+One vector has one norm, one update and one all-reduce. The network's own weights become views of
+it, so the network is always up to date. The softmax and the word table (whose gradients are sparse)
+and all frozen weights are left out.
 """
 
 from collections.abc import Collection
@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from elmore.model import BiLM
 from elmore.model.config import Part
 
-_ALIGNMENT = 16  # numbers: 64 bytes, as torch aligns a tensor of its own
+_ALIGNMENT = 16  # values: 64 bytes, the alignment of torch's own tensors
 
 
 def part_of(name: str) -> Part:
-    """Return which part of a biLM a weight belongs to."""
+    """Return the part of a biLM that a weight belongs to."""
     if name.startswith("token_encoder.words."):
         return "word_table"
     first = name.partition(".")[0]
@@ -27,7 +27,7 @@ def part_of(name: str) -> Part:
 
 
 def row_weights(bilm: BiLM, frozen: Collection[Part] = ()) -> dict[str, Tensor]:
-    """Return the weights that learn by rows: the softmax and the word table, by name."""
+    """Return the weights with sparse gradients by name: the softmax and the word table."""
     return {
         name: parameter.detach()
         for name, parameter in bilm.named_parameters()
@@ -36,17 +36,17 @@ def row_weights(bilm: BiLM, frozen: Collection[Part] = ()) -> dict[str, Tensor]:
 
 
 class Parameters:
-    """The weights of a biLM that learn, but for its softmax and its word table."""
+    """The trainable weights of a biLM, except its softmax and its word table."""
 
     def __init__(self, bilm: BiLM, frozen: Collection[Part] = ()) -> None:
-        learning = [
+        trainable = [
             parameter
             for name, parameter in bilm.named_parameters()
             if part_of(name) not in {*frozen, "softmax", "word_table"}
         ]
         self.places: list[tuple[nn.Parameter, int]] = []
         end = 0
-        for parameter in learning:
+        for parameter in trainable:
             self.places.append((parameter, end))
             end += -(-parameter.numel() // _ALIGNMENT) * _ALIGNMENT
         device = next(bilm.parameters()).device
@@ -58,7 +58,7 @@ class Parameters:
 
 
 class Gradients:
-    """A gradient for each weight that learns."""
+    """A gradient for each trainable weight."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.values = torch.zeros_like(parameters.values)
@@ -68,5 +68,5 @@ class Gradients:
         }
 
     def of(self, parameter: Tensor) -> Tensor | None:
-        """Return where the gradient of a weight is summed, or None if it does not learn."""
+        """Return the gradient of a weight, to add to; None if it is frozen."""
         return self._of.get(id(parameter))

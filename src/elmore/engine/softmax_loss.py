@@ -1,9 +1,9 @@
-"""States in, the loss of the words that follow and its gradients out: the softmax in training.
+"""States in, the loss of their target words and its gradients out: the softmax in training.
 
-The softmax scores candidates: all words, or a sample of them. With a sample each score is corrected
-by the logarithm of how often the word is expected among the samples, and a sample that happens to
-be the very word looked for is left out. Logits are made some rows at a time, small enough for the
-processor's cache, and give way to the gradient in place.
+The softmax scores candidates: all words, or a sample of them. With a sample each logit is corrected
+by the log of the word's expected count among the samples, and a sample that equals the target is
+left out (an accidental hit). Logits are computed some rows at a time, small enough for the
+processor's cache, and overwritten by their gradient.
 
 Shapes: N tokens, V words, S samples, U candidates with a gradient, p projection_dim.
 """
@@ -17,21 +17,21 @@ from elmore.engine.matmul import Matmul
 from elmore.engine.negative_sampling import Samples
 from elmore.model.softmax import Softmax
 
-_MAX_LOGITS = 2**20  # at once: 4 MB in each thread
+MAX_LOGITS = 2**20  # at once: 4 MB in each thread
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The rows of the softmax that a batch touches: what is scored, then the other targets."""
+    """The rows of the softmax that a batch touches: the scored words, then the other targets."""
 
     rows: Tensor | None
-    """(U,) the words, all different; None for all words in order."""
+    """(U,) the words, all distinct; None for all words in order."""
     n_scored: int
-    """How many of them are scored for every token: the samples, or all words."""
+    """The number of them that are scored for every token: the samples, or all words."""
     weight: Tensor
     """(U, p) their weights."""
     bias: Tensor
-    """(U,) what is added to a score: the bias, corrected where words are sampled."""
+    """(U,) their biases, corrected where words are sampled."""
 
     @classmethod
     def all_words(cls, softmax: Softmax) -> "Candidates":
@@ -41,7 +41,7 @@ class Candidates:
 
     @classmethod
     def of(cls, softmax: Softmax, samples: Samples, targets: Tensor) -> "Candidates":
-        """Score the samples; `targets` are all words that will be looked for."""
+        """Score the samples; `targets` are all target words."""
         words = samples.words.to(targets.device)
         places = _places(words, len(softmax.bias))
         others = torch.unique(targets)
@@ -51,12 +51,12 @@ class Candidates:
         return cls(rows, len(words), softmax.weight.detach()[rows], bias)
 
     def places_of(self, words: Tensor, n_words: int) -> Tensor:
-        """Return where the words (N,) stand among the candidates."""
+        """Return the indices of the words (N,) among the candidates."""
         return words if self.rows is None else _places(self.rows, n_words)[words]
 
 
 def _places(rows: Tensor, n_words: int) -> Tensor:
-    """Return where each of V words stands in rows (U,), -1 for nowhere."""
+    """Return the index of each of V words in rows (U,), -1 for those not in it."""
     places = torch.full((n_words,), -1, device=rows.device)
     places[rows] = torch.arange(len(rows), device=rows.device)
     return places
@@ -71,7 +71,7 @@ class SoftmaxGradients:
 
 
 class SoftmaxLoss:
-    """The loss of one direction, and where its gradients go."""
+    """The loss of one direction, and its gradients."""
 
     def __init__(self, candidates: Candidates, products: Matmul) -> None:
         self.candidates, self.products = candidates, products
@@ -82,16 +82,16 @@ class SoftmaxLoss:
         self._state_weight = products.operand(self._scored)
 
     def __call__(self, states: Tensor, targets: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-        """Score targets (N,), given as places among the candidates, after states (N, p).
+        """Score targets (N,), given as indices of candidates, after states (N, p).
 
-        Return the negative log-likelihood of each (N,) and the gradient of the states, of
-        `scale` times their sum; gradients of the candidates are added up.
+        Return the negative log-likelihood of each (N,), and the gradient of `scale` times their sum
+        with respect to the states; gradients of the candidates are accumulated.
         """
         n = self.candidates.n_scored
         losses = states.new_empty(len(states))
         dstates = torch.empty_like(states)
-        rows = max(1, _MAX_LOGITS // n)
-        # Where words are sampled, column n is the target's own score, and some are left empty.
+        rows = max(1, MAX_LOGITS // n)
+        # Where words are sampled, column n is the target's own logit, and the rest is padding.
         is_full = self.candidates.rows is None
         buffer = states.new_empty(rows, n if is_full else -(-(n + 1) // 16) * 16)
         for start in range(0, len(states), rows):

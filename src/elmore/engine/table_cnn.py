@@ -1,14 +1,14 @@
-"""The character CNN without multiplications: convolution as a sum of looked-up rows.
+"""The char CNN by table lookup: convolution as a sum of precomputed rows.
 
-A filter of width w is w matrices, one for each place. A character's product with each of them is
-computed once, for the whole alphabet; to convolve a word is then to look up w rows at each position
-and add them. Positions that see only padding give one constant, so each word is convolved only as
-far as it is written, and the maximum is over the same values.
+A filter of width w is w matrices, one for each position. The product of each with every character
+of the alphabet is computed once; to convolve a word is then to look up w rows at each position and
+add them. Positions that see only padding give one constant, so each word is convolved only up to
+its end, and the maximum is over the same values.
 
-The matrix products that follow are made for a fixed number of words at a time, the last of them
-filled up with zeros. A product of another shape may round differently, so this is what makes a
-word's vector the same to the last bit whatever words are encoded with it (at the published shapes;
-rows of a few numbers, such as 6, round by how they lie in memory).
+The matrix products that follow are computed for a fixed number of words at a time, the last of them
+padded with zeros. A product of another shape may round differently, so this makes a word's vector
+the same to the last bit whatever words are encoded with it (at the published shapes; rows of a few
+values, such as 6, round by their alignment in memory).
 
 Shapes: N words, C characters, d char_dim, n filters of one width, F all filters, p projection_dim.
 """
@@ -20,7 +20,7 @@ from torch import Tensor
 from elmore.engine.matmul import Matmul
 from elmore.model.char_cnn import CharCnn, Highway
 
-# Rows of looked-up sums that are held at once: 8 MB for the widest published filter.
+# Positions convolved at once: 8 MB for the widest published filter.
 _MAX_POSITIONS = 2048
 # Words in a matrix product. More would be slightly faster in bulk, fewer for a single new word.
 PRODUCT_WORDS = 64
@@ -64,7 +64,7 @@ class TableCnn:
     def __call__(self, char_ids: Tensor) -> Tensor:
         """Encode words, (N, C) -> (N, p)."""
         n_words, width = char_ids.shape
-        # A row ends in a run of one id; past its first place, every window of the run is the same.
+        # A row ends in a run of padding; past its start, all windows are the same.
         places = torch.arange(1, width + 1)
         written = ((char_ids != char_ids[:, -1:]) * places).amax(dim=1)
         order = written.argsort(stable=True)
@@ -73,7 +73,7 @@ class TableCnn:
         x = torch.zeros(n_rows, sum(len(bias) for bias in self.biases))
         start = 0
         while start < n_words:
-            # As many words as fit, with the longest of them deciding how far all are convolved.
+            # As many words as fit, all convolved up to the end of the longest.
             stop = start + 1
             while stop < n_words and (stop + 1 - start) * (lengths[stop] + 1) <= _MAX_POSITIONS:
                 stop += 1

@@ -1,7 +1,7 @@
-"""Two threads that share torch's own between them.
+"""Two threads that share the cores: each gets half of torch's own threads.
 
-torch's threads inside a product of this size gain little, and they collapse when another program
-takes a core; two halves of the work, each by itself, do not.
+Within a matrix product of this size torch's threads gain little, and they slow down badly when
+another program takes a core; two independent halves of the work do not.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ Job = Callable[[], None]
 
 
 class TwoThreads:
-    """Does jobs two at a time, or one after the other where torch has only one thread.
+    """Runs jobs two at a time, or one after the other where torch has only one thread.
 
-    With `use=False` it never has threads: another device than the processor does not need them.
+    With `use=False` it starts no threads: devices other than the CPU do not need them.
     """
 
     def __init__(self, *, use: bool = True) -> None:
@@ -27,24 +27,24 @@ class TwoThreads:
         self._lock = Lock()
 
     def both(self, work: Callable[[int], None]) -> None:
-        """Do work(0) and work(1)."""
+        """Run work(0) and work(1)."""
         self.all([partial(work, 0), partial(work, 1)])
 
     def all(self, jobs: Sequence[Job]) -> None:
-        """Do the jobs, each of them whole in one thread."""
+        """Run the jobs, each in one thread."""
         inference = torch.is_inference_mode_enabled()
 
-        def do(job: Job) -> None:
-            # These modes belong to a thread, so they are set in each.
+        def run(job: Job) -> None:
+            # These modes are per thread, so they are set in each.
             with torch.inference_mode(inference), torch.no_grad():
                 job()
 
         n_threads = torch.get_num_threads()
         if n_threads == 1 or not self._use:
             for job in jobs:
-                do(job)
+                run(job)
         else:
-            list(self._threads(n_threads).map(do, jobs))
+            list(self._threads(n_threads).map(run, jobs))
 
     def _threads(self, n_threads: int) -> ThreadPoolExecutor:
         with self._lock:
@@ -58,11 +58,11 @@ class TwoThreads:
 
         def start() -> None:
             torch.set_num_threads(n_threads // 2)
-            # torch takes the number over when it is first asked, and everyone's by then if later.
+            # Read it now: torch fixes a thread's number when it is first read.
             assert torch.get_num_threads() == n_threads // 2
             both_started.wait()
 
         pool = ThreadPoolExecutor(2, thread_name_prefix="elmore", initializer=start)
         list(pool.map(int, (0, 1)))
-        torch.set_num_threads(n_threads)  # a thread's setting was everyone's
+        torch.set_num_threads(n_threads)  # the threads have changed the process's setting
         return pool

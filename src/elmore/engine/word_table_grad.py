@@ -1,9 +1,8 @@
-"""Rows of the word table added to spelled words, and their gradients back: the table in training.
+"""Forward and backward pass of the word table, whose rows are added to the char CNN's vectors.
 
-Only the rows that an update touches have a gradient. Now and then a word's row is left out of a
-window (word dropout), so that the char CNN learns to stand alone, as it must for words outside the
-table. Which rows are left out is a function of the seed, the window's number and the word, so all
-processes agree.
+Only the rows that an update touches have a gradient. Word dropout leaves the rows of some words out
+of a window, so that the char CNN learns to do without them, as it must for words outside the table.
+Which rows is a function of the seed, the window's number and the word, so all processes agree.
 
 Shapes: W distinct words of a window, V rows of the table, U rows that an update touches, p
 projection_dim.
@@ -23,13 +22,13 @@ class RowGradient:
     """The gradient of some rows of a weight."""
 
     rows: Tensor | None
-    """(U,) which rows, all different; None for all rows in order."""
+    """(U,) the rows, all distinct; None for all rows in order."""
     values: Tensor
     """(U, …) the gradient of each."""
 
 
 class WordTableGrad:
-    """A word table that learns."""
+    """A word table with its gradients."""
 
     def __init__(self, table: CharWordTable, word_dropout: float) -> None:
         self.weight = table.words.weight.detach()
@@ -38,7 +37,7 @@ class WordTableGrad:
     def begin_update(
         self, words: Sequence[Tensor], generator: Callable[[int], torch.Generator]
     ) -> None:
-        """Take the word ids of each window, of all processes, and what draws for each window."""
+        """Take the word ids and the generator of each window, over all processes."""
         self._kept = []
         is_touched = torch.zeros(len(self.weight), dtype=torch.bool, device=self.weight.device)
         for place, some in enumerate(words):
@@ -55,7 +54,7 @@ class WordTableGrad:
     def add_rows(self, vectors: Tensor, numbers: Tensor, place: int) -> None:
         """Add the rows of the words of window `place` to their vectors (W, p).
 
-        `numbers` (W,) are one more than the row of each word, 0 for one outside the table.
+        `numbers` (W,) are the row of each word plus 1, 0 for words outside the table.
         """
         is_kept = (numbers > 0) & self._kept[place][(numbers - 1).clamp(min=0)]
         (self._places,) = is_kept.nonzero(as_tuple=True)
@@ -63,7 +62,7 @@ class WordTableGrad:
         vectors.index_add_(0, self._places, self.weight[self._rows])
 
     def backward(self, dvectors: Tensor) -> None:
-        """Add the gradient of the vectors (W, p) to that of the rows that were added to them."""
+        """Add the gradient of the vectors (W, p) to that of the rows in them."""
         assert self.gradient.rows is not None
         places = torch.searchsorted(self.gradient.rows, self._rows)
         self.gradient.values.index_add_(0, places, dvectors[self._places])

@@ -172,7 +172,7 @@ def read_bilm_tf(
         arrays |= read_arrays(softmax)
     content = read_json(options)
     config = _read_config(content, arrays, options)
-    words = Vocab.read(vocab) if vocab else None
+    words = Vocab.load(vocab) if vocab else None
     check_vocab(config, words, weights.parent)
     table = datasets(config)
     check_arrays(
@@ -204,7 +204,7 @@ def write_bilm_tf(model: Pretrained, folder: Path) -> None:
                         ours = (tensors[name] for name in dataset.names)
                         file.add(dataset.path, dataset.write(*ours))
         if model.vocab is not None:
-            model.vocab.write(beside / VOCAB)
+            model.vocab.save(beside / VOCAB)
 
 
 # --- cached word vectors --------------------------------------------------------------------------

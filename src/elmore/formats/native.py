@@ -70,7 +70,7 @@ def read_native(folder: Path, vocab: Path | None = None) -> Pretrained:
         if vocab is not None:
             raise FormatError(f"{folder} has its own vocabulary; {vocab} cannot replace it")
         vocab = folder / VOCAB
-    words = Vocab.read(vocab) if vocab else None
+    words = Vocab.load(vocab) if vocab else None
     check_vocab(config, words, folder)
     try:
         tensors = load_file(folder / WEIGHTS)
@@ -118,7 +118,7 @@ def write_native(
         except SafetensorError as error:  # such as a full disk
             raise OSError(f"{folder} cannot be written: {error}") from None
         if model.vocab is not None:
-            model.vocab.write(beside / VOCAB)
+            model.vocab.save(beside / VOCAB)
         if model.calibration is not None:
             write_calibration(model.calibration, beside)
 

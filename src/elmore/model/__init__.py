@@ -1,6 +1,6 @@
 """Ids to token vectors to layers to mix: the network. Tensors only, no strings and no files.
 
-The names are imported when they are first used, so that its configuration needs no torch.
+Names are imported when first used, so that the configuration can be imported without torch.
 """
 
 from importlib import import_module

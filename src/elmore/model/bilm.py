@@ -4,7 +4,7 @@ Two LSTM stacks read the same token vectors, one from the left and one from the 
 the token encoder and the softmax and never see each other's states.
 
 Shapes: B sentences, T tokens (sentence marks included), C characters, L layers, p projection_dim,
-D = 2p. `mask` (B, T) is true at real tokens; padding stands at the end of a row.
+D = 2p. `mask` (B, T) is true at real tokens; padding is at the end of a row.
 """
 
 from dataclasses import dataclass
@@ -28,24 +28,24 @@ from elmore.model.word_table import CharWordTable, WordTable
 
 @dataclass(frozen=True)
 class BiLMState:
-    """What both directions remember, to be carried from one batch into the next."""
+    """The LSTM states of both directions, to be carried from one batch into the next."""
 
     forward: LstmState
-    """Of the direction that reads from the left, after each sentence's last token."""
+    """Of the forward direction, after each sentence's last token."""
     backward: LstmState
-    """Of the direction that reads from the right, after each sentence's first token."""
+    """Of the backward direction, after each sentence's first token."""
 
 
 @dataclass(frozen=True)
 class BiLMOutput:
-    """All that the network says of a batch."""
+    """The output of the network for a batch."""
 
     layers: Tensor
     """(L + 1, B, T, D). Layer 0 is the token vector twice, layer l is [forward; backward]."""
     mask: Tensor
     """(B, T), true at real tokens; the layers are zero elsewhere."""
     state: BiLMState
-    """What to carry into the next batch, where that is wanted."""
+    """The state after the batch, to carry into the next one if wanted."""
 
 
 class BiLM(nn.Module):
@@ -121,7 +121,7 @@ def _token_encoder(config: TokenEncoderConfig, p: int) -> CharCnn | WordTable | 
 
 
 def _reversal(lengths: Tensor, width: int) -> Tensor:
-    """Return the places (B, T) that turn each sentence round, by its true length."""
+    """Return the positions (B, T) that reverse each sentence by its true length."""
     places = torch.arange(width, device=lengths.device).expand(len(lengths), width)
     return torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
 

@@ -11,7 +11,7 @@ from elmore.model.config import CharCnnConfig
 
 
 def empty_embedding(n_rows: int, dim: int, padding_idx: int | None = None) -> nn.Embedding:
-    """Return a table with no numbers drawn: to draw none on the meta device costs two seconds."""
+    """Return a table with uninitialized weights: drawing them on the meta device takes 2 s."""
     return nn.Embedding(n_rows, dim, padding_idx=padding_idx, _weight=torch.empty(n_rows, dim))
 
 
@@ -26,14 +26,14 @@ class Highway(nn.Module):
         self.transform = nn.Linear(dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix each number with its transformation."""
+        """Gate between each value and its transformation."""
         g = torch.sigmoid(self.gate(x))
         # relu, even where the convolutions have tanh
         return g * F.relu(self.transform(x)) + (1 - g) * x
 
 
 class CharCnn(nn.Module):
-    """Spelled words, (N, C) ids -> (N, p) vectors."""
+    """Words as characters, (N, C) ids -> (N, p) vectors."""
 
     def __init__(self, config: CharCnnConfig, projection_dim: int) -> None:
         super().__init__()

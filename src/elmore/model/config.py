@@ -1,4 +1,4 @@
-"""The shape of a biLM, checked as soon as it is written down."""
+"""The shape of a biLM, checked when it is made."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,15 +11,15 @@ Spelling = Literal["bytes", "jamo", "bilm-tf"]
 Precision = Literal["float32", "bfloat16"]
 Part = Literal["token_encoder", "word_table", "lstm", "softmax"]
 
-_MOST_LAYERS, _LARGEST = 100, 2**24  # beyond these a file is damaged
+_MOST_LAYERS, _LARGEST = 100, 2**24  # beyond these a file must be damaged
 
 
 @dataclass(frozen=True)
 class CharCnnConfig:
-    """Words spelled in characters: embedding, convolutions, highways, projection."""
+    """Words encoded from characters: embedding, convolutions, highways, projection."""
 
     char_dim: int
-    """Numbers in a character's vector."""
+    """Dimensions of a character's vector."""
     filters: tuple[tuple[int, int], ...]
     """The convolutions, each as (width in characters, number of filters)."""
     n_highway: int
@@ -29,8 +29,8 @@ class CharCnnConfig:
     max_characters: int = 50
     """Characters in a row, the two word marks included."""
     spelling: Spelling = "bytes"
-    """What a character is: a byte of UTF-8 (bytes), the same with Hangul syllables as the letters
-    that they are made of (jamo), or bytes with a long word cut anywhere, as published (bilm-tf)."""
+    """What a character is: a byte of UTF-8 (bytes), the same with Hangul syllables as their letters
+    (jamo), or bytes with long words truncated at any byte, as published (bilm-tf)."""
 
     def __post_init__(self) -> None:
         at_least(1, largest=_LARGEST, char_dim=self.char_dim)
@@ -54,7 +54,7 @@ class CharCnnConfig:
 
     @property
     def n_filters(self) -> int:
-        """Numbers in a word's vector before the projection."""
+        """Dimensions of a word's vector before the projection."""
         return sum(number for _, number in self.filters)
 
 
@@ -71,10 +71,10 @@ class WordTableConfig:
 
 @dataclass(frozen=True)
 class CharWordConfig:
-    """Words spelled in characters and looked up in a table: the sum of the two vectors."""
+    """Words encoded from characters and looked up in a table: the sum of the two vectors."""
 
     char_cnn: CharCnnConfig
-    """What every word has, also one that is not in the table."""
+    """The encoder of all words, also those outside the table."""
     n_words: int
     """Rows of the table: the first words of the vocabulary."""
 
@@ -92,9 +92,9 @@ class LstmConfig:
     n_layers: int
     """Layers in each direction."""
     cell_dim: int
-    """Numbers in a cell's memory c."""
+    """Dimensions of the cell state c."""
     projection_dim: int
-    """Numbers in a cell's output h, and in a token's vector. Equal to cell_dim: no projection."""
+    """Dimensions of the output h, and of a token's vector. Equal to cell_dim: no projection."""
     cell_clip: float | None = 3.0
     """Largest magnitude in c; None for no limit."""
     projection_clip: float | None = 3.0
@@ -127,9 +127,9 @@ class BiLMConfig:
     token_encoder: TokenEncoderConfig
     """How a token becomes a vector."""
     lstm: LstmConfig
-    """What reads the vectors, once in each direction."""
+    """The LSTM stack of each direction."""
     n_softmax_words: int | None = None
-    """Rows of the output softmax; None where the model came without it."""
+    """Rows of the output softmax; None for a model without one."""
 
     def __post_init__(self) -> None:
         if self.n_softmax_words is not None:
@@ -137,12 +137,12 @@ class BiLMConfig:
 
     @property
     def dim(self) -> int:
-        """Numbers in a token's vector on each layer: both directions together."""
+        """Dimensions of a token's vector on each layer: both directions together."""
         return 2 * self.lstm.projection_dim
 
     @property
     def char_cnn(self) -> CharCnnConfig | None:
-        """How characters are read; None for a model that has words only."""
+        """The character encoder; None for a model of words only."""
         encoder = self.token_encoder
         if isinstance(encoder, CharWordConfig):
             return encoder.char_cnn
@@ -150,6 +150,6 @@ class BiLMConfig:
 
     @property
     def n_table_words(self) -> int | None:
-        """Rows of the word table; None for a model that has characters only."""
+        """Rows of the word table; None for a model of characters only."""
         encoder = self.token_encoder
         return None if isinstance(encoder, CharCnnConfig) else encoder.n_words

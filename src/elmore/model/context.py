@@ -15,8 +15,7 @@ from torch import Tensor
 def context_states(top: Tensor) -> Tensor:
     """Return [forward state before; backward state after] each token of (..., T, D).
 
-    Where nothing was read on one side, before the first place and after the last, that half is 0,
-    which is the state that an LSTM begins with.
+    Before the first token and after the last, that half is 0, the initial state of an LSTM.
     """
     forward, backward = top.chunk(2, dim=-1)
     return torch.cat([F.pad(forward, (0, 0, 1, -1)), F.pad(backward, (0, 0, -1, 1))], dim=-1)

@@ -1,4 +1,4 @@
-"""Token ids in, ELMo tensors out: the network's face for training tasks. Differentiable throughout.
+"""Token ids in, ELMo tensors out: the network for training tasks, differentiable throughout.
 
 Shapes: B sentences, T tokens (T + 2 with the sentence marks), C characters, D dim.
 """
@@ -27,10 +27,10 @@ class ElmoLayerOutput:
 class ElmoLayer(nn.Module):
     """A biLM and one or more mixes of its layers.
 
-    Give it ids with sentence marks, as `Elmo.ids` makes them; the marks are read by the biLM and,
-    by default, dropped from the output. The biLM is frozen: its weights take no gradient unless
-    `freeze=False`. Each mix has its own s and gamma, for the places where a task uses ELMo. With
-    `context_layer` the states that predict each token are one more layer of every mix.
+    Give it ids with sentence marks, as `Elmo.ids` makes them; the biLM reads the marks and, by
+    default, they are dropped from the output. The biLM is frozen: its weights take no gradient
+    unless `freeze=False`. Each mix has its own s and gamma, for the places where a task uses ELMo.
+    With `context_layer` the states that predict each token are one more layer of every mix.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ElmoLayer(nn.Module):
 
     @property
     def dim(self) -> int:
-        """Numbers in a token's vector."""
+        """Dimensions of a token's vector."""
         return self.bilm.config.dim
 
     def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> ElmoLayerOutput:

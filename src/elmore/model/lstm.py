@@ -1,7 +1,7 @@
-"""Token vectors in, one direction's LSTM layers out. It reads left to right and knows no other way.
+"""Token vectors in, one direction's LSTM layers out, always left to right.
 
-The cell is TensorFlow's, clips and all, in the letters of the paper. Padding leaves the state as it
-was, so that the state after a batch is the state after each sentence's own last token.
+The cell is TensorFlow's, clips included, in the letters of the paper. Padding does not change the
+state, so that the state after a batch is the state after each sentence's own last token.
 
 Shapes: B sentences, T tokens, L layers, p projection_dim, c cell_dim.
 """
@@ -14,17 +14,17 @@ from torch import Tensor, nn
 
 from elmore.model.config import LstmConfig
 
-FORGET_BIAS = 1.0  # added at run time: the published biases are without it
+FORGET_BIAS = 1.0  # added at run time: the published biases do not include it
 
 
 @dataclass(frozen=True)
 class LstmState:
-    """What one direction remembers after a token."""
+    """The state of one direction after a token."""
 
     h: Tensor
     """The output, (L, B, p)."""
     c: Tensor
-    """The memory, (L, B, c)."""
+    """The cell state, (L, B, c)."""
 
 
 class LstmLayer(nn.Module):
@@ -88,7 +88,7 @@ class LstmStack(nn.Module):
         self.layers = nn.ModuleList(LstmLayer(config) for _ in range(config.n_layers))
 
     def zero_state(self, n_sentences: int, like: Tensor) -> LstmState:
-        """Return the state of `n_sentences` before anything was read."""
+        """Return the initial state of `n_sentences`."""
         n = (self.config.n_layers, n_sentences)
         return LstmState(
             like.new_zeros(*n, self.config.projection_dim), like.new_zeros(*n, self.config.cell_dim)

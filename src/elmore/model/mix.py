@@ -21,8 +21,8 @@ _EPSILON = {"token": 1e-12, "bilm-tf": 1e-12, "allennlp": 1e-13}
 class ScalarMix(nn.Module):
     """A weighted mean of layers, its weights s and its scale gamma learned by the task.
 
-    `weights` are the s to begin with (they are scaled to sum to 1; default: all equal), and with
-    `trainable=False` the s to keep. With `context_layer` there is one weight more, for the
+    `weights` are the initial s (scaled to sum to 1; default: uniform), and with `trainable=False`
+    the final ones. With `context_layer` there is one weight more, for the
     states that predict each token (`with_context_layer`). `norm` makes the layers comparable
     first: "token" normalises each token's vector on each layer; "bilm-tf" and "allennlp" normalise
     each layer over the whole batch, as those libraries do, so that a vector depends on its
@@ -44,10 +44,10 @@ class ScalarMix(nn.Module):
         if norm not in get_args(Norm):
             raise ConfigError(f"norm is {norm!r}; expected one of {get_args(Norm)}")
         if not 0.0 <= dropout < 1.0:
-            raise ConfigError(f"dropout is {dropout}; expected a share from 0 up to, not with, 1")
+            raise ConfigError(f"dropout is {dropout}; expected a share from 0 to below 1")
         if trainable and weights is not None and 0.0 in weights:
             raise ConfigError(
-                f"mix weights are {list(weights)}; a weight that begins at 0 never learns: "
+                f"mix weights are {list(weights)}; a weight that starts at 0 never learns: "
                 "give a small one, or trainable=False"
             )
         self.norm = norm
@@ -65,7 +65,7 @@ class ScalarMix(nn.Module):
         return self.w.softmax(dim=0)
 
     def weights(self) -> dict[str, float]:
-        """Return what was learned, by name: `layer 0` and so on, `context`, and `gamma`."""
+        """Return the learned weights by name: `layer 0` and so on, `context`, and `gamma`."""
         by_layer = {f"layer {j}": s for j, s in enumerate(self.s.tolist())}
         if self.context_layer:
             by_layer["context"] = by_layer.pop(f"layer {len(self.w) - 1}")

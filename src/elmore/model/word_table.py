@@ -10,7 +10,7 @@ from elmore.model.config import CharWordConfig, WordTableConfig
 
 
 class WordTable(nn.Module):
-    """Word numbers (...,) -> (..., p) vectors: the token encoder of models with no characters."""
+    """Word ids (...,) -> (..., p) vectors: the token encoder of models with no characters."""
 
     def __init__(self, config: WordTableConfig, projection_dim: int) -> None:
         super().__init__()
@@ -27,8 +27,8 @@ class WordTable(nn.Module):
 class CharWordTable(nn.Module):
     """Characters and words, (..., C + 1) ids -> (..., p) vectors.
 
-    A token's row of ids holds its characters and, last, one more than its row of the table; 0 is a
-    word outside the table, whose vector is the char CNN's alone.
+    The ids of a token are its characters and, last, its row of the table plus 1; 0 is a word
+    outside the table, whose vector is the char CNN's alone.
     """
 
     def __init__(self, config: CharWordConfig, projection_dim: int) -> None:
@@ -36,12 +36,12 @@ class CharWordTable(nn.Module):
         self.char_cnn = CharCnn(config.char_cnn, projection_dim)
         self.words = empty_embedding(config.n_words, projection_dim)
         if not self.words.weight.is_meta:
-            nn.init.zeros_(self.words.weight)  # static vectors, or nothing, to start from
+            nn.init.zeros_(self.words.weight)  # where static vectors may be filled in
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """Add each word's row of the table to its char CNN vector."""
-        spelled: Tensor = self.char_cnn(token_ids[..., :-1])
-        return spelled + self.rows(token_ids[..., -1])
+        from_characters: Tensor = self.char_cnn(token_ids[..., :-1])
+        return from_characters + self.rows(token_ids[..., -1])
 
     def rows(self, word_ids: Tensor) -> Tensor:
         """Return the rows of words (...,), zero for those outside the table, (..., p)."""

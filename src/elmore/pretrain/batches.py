@@ -1,15 +1,15 @@
-"""Shards in, windows of text out: what each direction reads at each update.
+"""Shards in, windows of text out: the input of each direction for each update.
 
-A direction reads the corpus as one long line, cut into as many streams of one length as the batch
-has rows; a window is the next few tokens of each stream. In every epoch the sentences come in
-another order: blocks of them are shuffled, and the sentences within a block. The directions shuffle
-each for itself, as in bilm-tf.
+A direction takes the corpus as one long sequence, split into equally long streams, one for each row
+of the batch; a window is the next few tokens of each stream. Every epoch has its own order of
+sentences: blocks of them are shuffled, and the sentences within a block. Each direction shuffles
+for itself, as in bilm-tf.
 
 A sentence of n words is n + 1 tokens. Forward, `<S>` and the words are read, and the words and
 `</S>` are predicted; backward, `</S>` and the words from the last to the first are read.
 
-Which tokens a window holds depends on its number and on nothing else, so the number is all that a
-checkpoint needs to remember. Shapes: T steps, B streams.
+The tokens of a window depend on its number alone, so the number is all that a checkpoint needs to
+store. Shapes: T steps, B streams.
 """
 
 from bisect import bisect_right
@@ -29,12 +29,12 @@ from elmore.text import BEGIN_SENTENCE, END_SENTENCE
 Direction = Literal["forward", "backward"]
 Ids = npt.NDArray[np.int64]
 
-_BLOCK_WORDS = 2**15
+BLOCK_WORDS = 2**15
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Sentences that stand together in a shard, and are shuffled among themselves."""
+    """Adjacent sentences of a shard, which are shuffled among themselves."""
 
     shard: Shard
     first: int
@@ -44,10 +44,10 @@ class _Block:
 
 @dataclass
 class _Text:
-    """A block as it is read: tokens and what follows each."""
+    """A shuffled block: tokens and the target of each."""
 
     number: tuple[int, int]
-    """Its epoch and its place there."""
+    """Its epoch and its position in it."""
     inputs: Ids
     targets: Ids
 
@@ -62,7 +62,7 @@ class Streams:
         direction: Direction,
         streams: slice | None = None,
     ) -> None:
-        """`streams` are the rows of the batch that this process reads; none: all."""
+        """Take the rows of the batch that this process reads; none: all."""
         self.direction, self.seed = direction, config.seed
         self.n_streams, self.n_steps = config.batch_size, config.unroll_steps
         self.rows = range(config.batch_size)[streams or slice(None)]
@@ -76,13 +76,13 @@ class Streams:
         if self.n_windows == 0:
             raise DataError(
                 f"the training text has {self.n_tokens:,} tokens, and one batch takes "
-                f"{self.n_streams} x {self.n_steps}; take a smaller batch_size or more text"
+                f"{self.n_streams} x {self.n_steps}; choose a smaller batch_size or add more text"
             )
         self._epoch = -1
         self._texts: dict[int, _Text] = {}
 
     def window(self, number: int) -> Window:
-        """Return a window of the whole training; they continue from epoch to epoch."""
+        """Return a window by its number, which runs on from epoch to epoch."""
         epoch, place = divmod(number, self.n_windows)
         if epoch != self._epoch:
             self._epoch = epoch
@@ -101,7 +101,7 @@ class Streams:
         return Window(inputs, targets, inputs == self.start)
 
     def _read(self, row: int, start: int, inputs: Ids, targets: Ids) -> None:
-        """Fill one stream's column from a place of the long line on."""
+        """Fill one stream's column from a position of the long sequence on."""
         done = 0
         while done < self.n_steps:
             place = bisect_right(self._starts, start + done) - 1
@@ -115,7 +115,7 @@ class Streams:
             done += size
 
     def _shuffled(self, place: int) -> _Text:
-        """Read a block with its sentences in the order of this epoch."""
+        """Return a block with its sentences in the order of this epoch."""
         number = int(self._order[place])
         block = self.blocks[number]
         ends = block.shard.ends
@@ -145,10 +145,10 @@ class Streams:
 
 
 def _blocks(shard: Shard) -> list[_Block]:
-    """Cut a shard into blocks of about as many words."""
+    """Split a shard into blocks of about `BLOCK_WORDS` words."""
     ends = np.array(shard.ends)
     shard.close()
-    cuts = np.searchsorted(ends, np.arange(_BLOCK_WORDS, shard.n_words, _BLOCK_WORDS)) + 1
+    cuts = np.searchsorted(ends, np.arange(BLOCK_WORDS, shard.n_words, BLOCK_WORDS)) + 1
     bounds = [0, *np.unique(cuts[cuts < len(ends)]).tolist(), len(ends)]
     blocks = []
     for first, last in pairwise(bounds):

@@ -1,4 +1,4 @@
-"""All that decides a training run, checked as soon as it is written down.
+"""The settings of a training run, checked when they are made.
 
 A recipe has five tables: [corpus], [token_encoder], [lstm], [static] and [training]. The second and
 the third are the model's own configuration.
@@ -34,10 +34,10 @@ class StaticConfig:
 
     static: str | None = None
     """A file or folder of static vectors (GloVe, word2vec, fastText, elmore skipgram), or skipgram,
-    which first trains them on the same text; none: words start from their characters alone."""
+    to train them on the same text first; none: words start from their characters alone."""
     static_fills: tuple[StaticPlace, ...] = ("word_table", "softmax")
-    """What they fill: word_table (a table whose rows are added to the char CNN's vectors), softmax
-    (its rows, and its bias by word counts)."""
+    """What they initialize: word_table (a table whose rows are added to the char CNN's vectors),
+    softmax (its rows, and its bias by word counts)."""
     static_scale: float = 0.35
     """The standard deviation of the word table at the start."""
     static_lookup: Lookup = "any-case"
@@ -46,9 +46,9 @@ class StaticConfig:
     skipgram_dim: int = 128
     """With --static skipgram: dimensions of the vectors."""
     skipgram_window: int = 5
-    """With --static skipgram: the farthest word on either side that a word predicts."""
+    """With --static skipgram: the number of words on either side that a word predicts."""
     skipgram_epochs: int = 3
-    """With --static skipgram: how often the text is read."""
+    """With --static skipgram: epochs."""
 
     def __post_init__(self) -> None:
         if self.static is not None:
@@ -76,17 +76,17 @@ class StaticConfig:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How the network learns."""
+    """How the network is trained."""
 
     n_epochs: float = 10.0
-    """How often the corpus is read; 0.5 reads half of it."""
+    """Epochs; 0.5 is half of the corpus."""
     batch_size: int = 128
-    """Streams of text that are read side by side, over all processes together."""
+    """Parallel streams of text, over all processes together."""
     unroll_steps: int = 20
-    """Tokens that each stream gives to a batch; gradients go back so far, states are carried on."""
+    """Tokens of each stream in a batch: gradients go back so far (truncated BPTT)."""
     state: StartOfSentence = "zero"
-    """What a sentence begins from: zero is nothing, as `Elmo` reads; carried is what the sentence
-    before left, as published."""
+    """The LSTM state at the start of a sentence: zero, as in `Elmo`; or carried over from the
+    sentence before, as published."""
     accumulate: int = 1
     """Batches whose gradients are summed into one update."""
     softmax: SoftmaxKind = "auto"
@@ -95,36 +95,36 @@ class TrainingConfig:
     n_samples: int = 8192
     """Words that a sampled softmax draws for each batch, all different."""
     dropout: float = 0.1
-    """The share of numbers that is left out of what each layer reads and of what the last gives."""
+    """Dropout on the input of each LSTM layer and on the output of the last."""
     word_dropout: float = 0.1
-    """The share of words whose row of the word table is left out of a batch, so that their
-    characters must do; it has no effect on a model without a table."""
+    """The share of words whose row of the word table is left out of a batch, so that the char CNN
+    learns to do without it; no effect on a model without a table."""
     word_table_rate: float = 1.0
     """The learning rate of the word table, as a multiple of learning_rate."""
     optimizer: OptimizerName = "adagrad"
     """adagrad as published, or adamw."""
     learning_rate: float = 0.2
-    """The size of an update; 0.2 suits adagrad, 0.001 to 0.01 adamw."""
+    """The learning rate; 0.2 suits adagrad, 0.001 to 0.01 adamw."""
     warmup_steps: int = 0
     """Updates over which the learning rate rises from zero."""
     decay: Decay = "none"
     """How the learning rate falls to zero after the warm-up: none, linear or cosine."""
     weight_decay: float = 0.0
-    """The share of each weight that adamw takes away, times the learning rate."""
+    """The weight decay of adamw, which is multiplied by the learning rate."""
     clip_norm: float = 10.0
-    """The largest norm of all gradients together."""
+    """Gradients are clipped to this global norm."""
     precision: Precision = "float32"
-    """What products are made in: float32 or bfloat16."""
+    """The precision of matrix products: float32 or bfloat16."""
     frozen: tuple[Part, ...] = ()
-    """Parts that do not learn: token_encoder (its characters), word_table, lstm, softmax."""
+    """Frozen parts: token_encoder (its characters), word_table, lstm, softmax."""
     seed: int = 1
-    """Decides every random choice."""
+    """The random seed of every random choice."""
     evaluate_every: int = 500
     """Updates between two measurements on the held-out text."""
     max_held_out_tokens: int = 100_000
-    """How much of the held-out text each of them reads."""
+    """The tokens of held-out text in each measurement."""
     patience: int = 0
-    """Measurements without a new best after which training ends; 0: it does not end early."""
+    """Measurements without a new best until early stopping; 0: no early stopping."""
     checkpoint_every: int = 100
     """Updates between two checkpoints."""
 
@@ -148,7 +148,7 @@ class TrainingConfig:
         for part in self.frozen:
             one_of(Part, frozen=part)
         if set(self.frozen) >= set(get_args(Part)) - {"word_table"}:
-            raise ConfigError("frozen names every part, so nothing would learn; leave one out")
+            raise ConfigError("frozen names every part, so nothing would be trained; leave one out")
         numbers(
             n_epochs=self.n_epochs, learning_rate=self.learning_rate, clip_norm=self.clip_norm,
             dropout=self.dropout, weight_decay=self.weight_decay, word_dropout=self.word_dropout,
@@ -168,7 +168,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A whole training run, but for the text itself."""
+    """All settings of a training run, without the text itself."""
 
     corpus: CorpusConfig
     token_encoder: CharCnnConfig

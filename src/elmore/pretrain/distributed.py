@@ -1,8 +1,8 @@
-"""How the processes of one training run, on one machine or on many, agree with each other.
+"""Data-parallel training: the processes of one run, on one machine or on several.
 
-torchrun starts them and says in the environment who each is. By itself a process is alone, and
-nothing here does anything. Each has its share of the batch's streams and the same weights; what is
-exchanged is gradients, and of the softmax only the rows that were touched.
+torchrun starts them and sets their ranks in the environment. Without it there is one process, and
+nothing here has an effect. Each has its share of the batch's streams and the same weights;
+gradients are summed over all, of the softmax only the rows that were touched.
 """
 
 import os
@@ -14,11 +14,11 @@ from torch import Tensor
 
 from elmore.errors import ConfigError
 
-_PATIENCE = timedelta(days=1)  # the others wait while the first prepares the corpus
+_TIMEOUT = timedelta(days=1)  # the others wait while the first prepares the corpus
 
 
 class ProcessGroup:
-    """This process among all."""
+    """The processes of a run, as one of them sees it."""
 
     def __init__(self) -> None:
         self.rank = int(os.environ.get("RANK", "0"))
@@ -29,7 +29,7 @@ class ProcessGroup:
             self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
             torch.cuda.set_device(self.device)
         if self.size > 1 and not dist.is_initialized():
-            dist.init_process_group("nccl" if on_gpu else "gloo", timeout=_PATIENCE)
+            dist.init_process_group("nccl" if on_gpu else "gloo", timeout=_TIMEOUT)
 
     @property
     def is_first(self) -> bool:
@@ -37,7 +37,7 @@ class ProcessGroup:
         return self.rank == 0
 
     def streams(self, batch_size: int) -> slice:
-        """Return which streams of the batch are read here."""
+        """Return the streams of the batch that this process reads."""
         if batch_size % self.size:
             raise ConfigError(
                 f"batch_size is {batch_size}; expected a multiple of the {self.size} processes"
@@ -46,13 +46,13 @@ class ProcessGroup:
         return slice(self.rank * share, (self.rank + 1) * share)
 
     def sum(self, values: Tensor) -> Tensor:
-        """Add up a tensor of all processes, in place."""
+        """Sum a tensor over all processes, in place."""
         if self.size > 1:
             dist.all_reduce(values)
         return values
 
     def gather(self, values: Tensor, dim: int = 0) -> Tensor:
-        """Return the tensors of all processes, of one shape each, put together."""
+        """Concatenate the tensors of all processes, which have the same shape."""
         if self.size == 1:
             return values
         parts = [torch.empty_like(values) for _ in range(self.size)]
@@ -60,11 +60,11 @@ class ProcessGroup:
         return torch.cat(parts, dim=dim)
 
     def wait(self) -> None:
-        """Wait until all have come here."""
+        """Wait for all processes."""
         if self.size > 1:
             dist.barrier()
 
     def close(self) -> None:
-        """Part."""
+        """Leave the group."""
         if dist.is_initialized():
             dist.destroy_process_group()

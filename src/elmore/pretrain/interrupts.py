@@ -1,4 +1,4 @@
-"""Ctrl-C, or a request to end, in; a list that says so out: the work ends when it is ready to."""
+"""SIGINT (Ctrl-C) and SIGTERM in, a list of received signals out: work stops at a safe point."""
 
 import signal
 import threading
@@ -9,14 +9,14 @@ from types import FrameType
 
 @contextmanager
 def stop_signal() -> Iterator[list[int]]:
-    """Give a list that fills when Ctrl-C is pressed or the process is asked to end."""
+    """Yield a list to which SIGINT and SIGTERM are appended instead of ending the process."""
     received: list[int] = []
 
     def receive(number: int, frame: FrameType | None) -> None:
         received.append(number)
 
-    is_ours = threading.current_thread() is threading.main_thread()
-    signals = (signal.SIGINT, signal.SIGTERM) if is_ours else ()
+    is_main = threading.current_thread() is threading.main_thread()
+    signals = (signal.SIGINT, signal.SIGTERM) if is_main else ()
     before = [signal.signal(number, receive) for number in signals]
     try:
         yield received

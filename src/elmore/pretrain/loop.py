@@ -1,8 +1,8 @@
-"""The training loop: the only one there is.
+"""The training loop of pretraining.
 
-In: a prepared corpus, a network and how it learns. Out: checkpoints, metrics and, in the end, the
-weights that did best on the held-out text. Stopped at any moment and started again, it resumes to
-the very same result: whatever an update needs is a function of its number or is in the checkpoint.
+In: a prepared corpus, a network and the training settings. Out: checkpoints, metrics and, at the
+end, the weights with the best held-out perplexity. Stopped at any moment, it resumes to the very
+same result: whatever an update needs is a function of its number or is in the checkpoint.
 """
 
 import copy
@@ -36,22 +36,26 @@ LAST, BEST = "last.safetensors", "best.safetensors"
 
 @dataclass(frozen=True)
 class Report:
-    """Where a run stands, after an update."""
+    """The progress of a run after an update."""
 
     update: int
-    """Updates made."""
+    """Updates done."""
     n_updates: int
     """Updates in all."""
     n_tokens: int
     """Tokens read in each direction."""
     losses: tuple[float, float]
-    """Forward and backward, of this update, by the softmax it is trained with."""
+    """Forward and backward loss of this update, by the (sampled) softmax of training."""
     learning_rate: float
     gradient_norm: float
-    """Before it was clipped."""
+    """Before clipping."""
     tokens_per_second: float
     held_out: Score | None
     """The last measurement."""
+
+
+OnUpdate = Callable[[Report], None]
+"""Is called after each update."""
 
 
 class Trainer:
@@ -75,12 +79,12 @@ class Trainer:
         if config.accumulate > math.ceil(n_windows):
             raise DataError(
                 f"accumulate is {config.accumulate}, and the run has {math.ceil(n_windows)} "
-                "batches; accumulate fewer, or take more text or more epochs"
+                "batches; accumulate fewer, or use more text or more epochs"
             )
         self.n_updates = max(1, int(n_windows / config.accumulate))
         self.parameters = Parameters(bilm, config.frozen)
         self.step = TrainingStep(
-            bilm, self.parameters, config, corpus.speller(bilm.config), unknown=corpus.unknown,
+            bilm, self.parameters, config, corpus.id_encoder(bilm.config), unknown=corpus.unknown,
             streams=streams, gather=processes.gather,
         )  # fmt: skip
         self.weights = {"weights": self.parameters.values, **row_weights(bilm, config.frozen)}
@@ -101,23 +105,23 @@ class Trainer:
 
     @property
     def tokens_per_update(self) -> int:
-        """Tokens that all processes together read for an update, in each direction."""
+        """Tokens of an update in each direction, over all processes."""
         return self.config.batch_size * self.config.unroll_steps * self.config.accumulate
 
     @property
     def is_done(self) -> bool:
-        """Whether there is nothing left to do."""
-        tired = 0 < self.config.patience <= self.n_since_best
-        return tired or self.update >= self.n_updates
+        """Whether training is complete or stopped early."""
+        out_of_patience = 0 < self.config.patience <= self.n_since_best
+        return out_of_patience or self.update >= self.n_updates
 
-    def train(self, tell: Callable[[Report], None] = lambda report: None) -> None:
-        """Make the updates that are left; tell of each."""
+    def train(self, on_update: OnUpdate = lambda report: None) -> None:
+        """Make the updates that are left."""
         metrics = Metrics(self.folder, self._metrics_length) if self.processes.is_first else None
         try:
             with stop_signal() as stopped:
                 while not self.is_done:
                     started = time.perf_counter()
-                    stop = self._make_update(metrics, tell, stop=bool(stopped))
+                    stop = self._make_update(metrics, on_update, stop=bool(stopped))
                     self.seconds += time.perf_counter() - started
                     if stop:
                         self._save(metrics)
@@ -130,10 +134,8 @@ class Trainer:
             if metrics is not None:
                 metrics.close()
 
-    def _make_update(
-        self, metrics: Metrics | None, tell: Callable[[Report], None], *, stop: bool
-    ) -> bool:
-        """Make one update; return whether any process was told to stop."""
+    def _make_update(self, metrics: Metrics | None, on_update: OnUpdate, *, stop: bool) -> bool:
+        """Make one update; return whether any process received a stop signal."""
         started = time.perf_counter()
         first = self.update * self.config.accumulate
         windows = [
@@ -171,20 +173,20 @@ class Trainer:
             self._evaluate(metrics)
         if self.update % self.config.checkpoint_every == 0:
             self._save(metrics)
-        tell(
+        on_update(
             Report(self.update, self.n_updates, n_tokens, losses, rate, norm, speed, self.held_out)
         )
         return stop
 
     def _agree(self, found: Update, *, stop: bool) -> tuple[tuple[float, float], bool]:
-        """Add the gradients of all processes; return the mean losses and whether one must stop."""
-        said = self._tensor([*found.losses, float(stop)])
-        self.processes.sum(said)
+        """Sum the gradients of all processes; return the mean losses and whether one must stop."""
+        shared = self._tensor([*found.losses, float(stop)])
+        self.processes.sum(shared)
         self.processes.sum(self.step.gradients.values)
         for gradient in found.rows.values():
             self.processes.sum(gradient.values)
-        forward, backward = (said[:2] / self.processes.size).tolist()
-        return (forward, backward), bool(said[2] > 0)
+        forward, backward = (shared[:2] / self.processes.size).tolist()
+        return (forward, backward), bool(shared[2] > 0)
 
     def _norm(self, found: Update) -> float:
         gradients = self._gradients(found)
@@ -203,13 +205,13 @@ class Trainer:
         return {"weights": RowGradient(None, self.step.gradients.values), **found.rows}
 
     def _evaluate(self, metrics: Metrics | None) -> None:
-        """Measure the held-out text, in the first process; all learn the result."""
+        """Measure held-out perplexity in the first process, and share it with all."""
         if not self.corpus.held_out.n_words:
             return
-        said = self._tensor([0.0] * 5)
+        shared = self._tensor([0.0] * 5)
         if metrics is not None:
-            said = self._tensor(list(asdict(self.score()).values()))
-        n_predictions, n_unknown, n_words, forward, backward = self.processes.sum(said).tolist()
+            shared = self._tensor(list(asdict(self.score()).values()))
+        n_predictions, n_unknown, n_words, forward, backward = self.processes.sum(shared).tolist()
         if not math.isfinite(forward + backward):
             raise _diverged(f"the held-out loss is {forward + backward} after update {self.update}")
         score = Score(int(n_predictions), int(n_unknown), int(n_words), forward, backward)
@@ -234,11 +236,11 @@ class Trainer:
                 write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))
 
     def _tensor(self, numbers: list[float]) -> Tensor:
-        """Return numbers where the processes can exchange them."""
+        """Return numbers as a tensor that the processes can exchange."""
         return torch.tensor(numbers, dtype=torch.float64, device=self.processes.device)
 
     def score(self) -> Score:
-        """Measure the held-out text with the weights as they are."""
+        """Measure held-out perplexity with the current weights."""
         on_cpu = self.processes.device.type == "cpu"
         bilm = self.bilm if on_cpu else copy.deepcopy(self.bilm).to("cpu")
         scorer = corpus_scorer(bilm, self.corpus)

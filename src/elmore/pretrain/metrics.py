@@ -1,7 +1,7 @@
-"""What a run measures, written down as it goes: metrics.jsonl, TensorBoard, curve.png.
+"""The metrics of a run, written during training: metrics.jsonl, TensorBoard, curve.png.
 
 metrics.jsonl holds nothing that depends on the clock: a run that was stopped and resumed has the
-very same lines. A checkpoint remembers how long the file was; what was written after it is cut off.
+very same lines. A checkpoint stores the length of the file, which is truncated to it on resuming.
 """
 
 import json
@@ -19,20 +19,20 @@ METRICS, CURVE, TENSORBOARD = "metrics.jsonl", "curve.png", "tensorboard"
 
 
 class Metrics:
-    """The lines of a run."""
+    """The metrics of a run, a line for each update and measurement."""
 
     def __init__(self, folder: Path, length: int) -> None:
-        """Go on after so many bytes."""
+        """Append after `length` bytes."""
         self.path = folder / METRICS
         found = self.path.stat().st_size if self.path.exists() else 0
         if found < length:
             raise FormatError(
-                f"{self.path} has {found} bytes, fewer than the {length} that the last checkpoint "
-                "knows of; put it back as it was, or begin again in another --out"
+                f"{self.path} has {found} bytes, fewer than the {length} of the last checkpoint; "
+                "restore it, or begin again in another --out"
             )
         self._file = self.path.open("ab")
         self._file.truncate(length)
-        self._file.seek(0, os.SEEK_END)  # or `length` tells where the file ended before
+        self._file.seek(0, os.SEEK_END)  # truncating does not move the position
         self._board = _tensorboard(folder)
 
     def write(self, facts: dict[str, Any], *, speed: float | None = None) -> None:
@@ -46,19 +46,19 @@ class Metrics:
                     self._board.add_scalar(name, value, facts["update"])
 
     def sync(self) -> int:
-        """See all lines to the disk, before a checkpoint counts on them; return their bytes."""
+        """Sync all lines to disk, before a checkpoint relies on them; return their bytes."""
         os.fsync(self._file.fileno())
         return self._file.tell()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Close all files."""
         self._file.close()
         if self._board is not None:
             self._board.close()
 
 
 def read_metrics(folder: Path) -> Iterator[dict[str, Any]]:
-    """Return the lines of a run."""
+    """Yield the lines of a run."""
     with (folder / METRICS).open("rb") as file:
         for line in file:
             yield json.loads(line)
@@ -67,13 +67,13 @@ def read_metrics(folder: Path) -> Iterator[dict[str, Any]]:
 def _tensorboard(folder: Path) -> Any:
     if find_spec("tensorboard") is None:  # an extra
         return None
-    from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  only if it is there
+    from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  only if installed
 
     return SummaryWriter(folder / TENSORBOARD)
 
 
 def draw_curve(folder: Path) -> None:
-    """Draw training and held-out perplexity over the tokens read, if matplotlib is there."""
+    """Plot training and held-out perplexity over tokens, if matplotlib is installed."""
     if find_spec("matplotlib") is None:  # an extra
         return
     import matplotlib  # noqa: PLC0415
@@ -100,7 +100,7 @@ def draw_curve(folder: Path) -> None:
         axes.plot(tokens, forward, "o-", color="#1b4f9c", label="held out, forward")
         axes.plot(tokens, backward, "s--", color="#c0392b", label="held out, backward")
     axes.set_yscale("log")
-    axes.set_xlabel("tokens read")
+    axes.set_xlabel("tokens")
     axes.set_ylabel("perplexity")
     axes.grid(alpha=0.3)
     if training or held_out:

@@ -1,7 +1,8 @@
 """Gradients in, new weights out: Adagrad as published, and AdamW.
 
-Both keep what they remember in tensors beside the weights. A weight whose gradient has few rows
-(the softmax) has only these rows changed, and their memory with them, as TensorFlow does.
+Both keep their state in tensors of the shapes of the weights. Of a weight with a sparse gradient
+(the softmax, the word table) only the rows of the gradient change, with their state, as in
+TensorFlow.
 """
 
 import math
@@ -14,11 +15,11 @@ from torch import Tensor
 from elmore.engine.threads import TwoThreads
 from elmore.pretrain.config import TrainingConfig
 
-_CHUNK = 2**16  # numbers that are updated at once: they stay in the processor's cache
+_CHUNK = 2**16  # values updated at once: they stay in the processor's cache
 
 
 class Optimizer:
-    """Changes weights by the rule that the config names."""
+    """Updates weights by the rule that the config names."""
 
     def __init__(self, weights: dict[str, Tensor], config: TrainingConfig) -> None:
         self.config = config
@@ -26,7 +27,7 @@ class Optimizer:
         # TensorFlow's Adagrad starts at 1: its first steps are as large as the gradient.
         names = ("squares",) if config.optimizer == "adagrad" else ("mean", "variance")
         start = 1.0 if config.optimizer == "adagrad" else 0.0
-        self.memory = {
+        self.states = {
             weight: {name: torch.full_like(value, start) for name in names}
             for weight, value in weights.items()
         }
@@ -36,15 +37,15 @@ class Optimizer:
         self, name: str, gradient: Tensor, rows: Tensor | None, *, number: int, rate: float
     ) -> None:
         """Make update `number` (from 0) of a weight, of all of it or of some rows."""
-        weight, memory = self.weights[name], self.memory[name]
+        weight, state = self.weights[name], self.states[name]
         rule = self._adagrad if self.config.optimizer == "adagrad" else self._adamw
         if rows is not None:
             some = weight[rows]
-            remembered = {key: value[rows] for key, value in memory.items()}
-            rule(some, gradient, **remembered, number=number, rate=rate)
+            state_rows = {key: value[rows] for key, value in state.items()}
+            rule(some, gradient, **state_rows, number=number, rate=rate)
             weight[rows] = some
-            for key, value in memory.items():
-                value[rows] = remembered[key]
+            for key, value in state.items():
+                value[rows] = state_rows[key]
             return
 
         flat, change = weight.view(-1), gradient.view(-1)
@@ -52,17 +53,17 @@ class Optimizer:
         def part(start: int, stop: int) -> None:
             for place in range(start, stop, _CHUNK):
                 some = slice(place, min(place + _CHUNK, stop))
-                remembered = {key: value.view(-1)[some] for key, value in memory.items()}
-                rule(flat[some], change[some], **remembered, number=number, rate=rate)
+                chunk = {key: value.view(-1)[some] for key, value in state.items()}
+                rule(flat[some], change[some], **chunk, number=number, rate=rate)
 
         middle = weight.numel() // 2
         halves = ((0, middle), (middle, weight.numel()))
         self._threads.all([partial(part, *half) for half in halves])
 
     def state(self) -> Iterator[tuple[str, Tensor]]:
-        """Return all that is remembered, by name."""
-        for weight, memory in self.memory.items():
-            for key, value in memory.items():
+        """Yield the state of the optimizer, by name."""
+        for weight, state in self.states.items():
+            for key, value in state.items():
                 yield f"{weight}.{key}", value
 
     def _adagrad(

@@ -1,8 +1,8 @@
-"""Sentences in, how well the biLM predicts their words out: by the full softmax, both directions.
+"""Sentences in, their perplexity out: by the full softmax, in both directions.
 
-Each sentence is read by itself, from no state, as `Elmo` reads it, so the figure does not depend on
-what is read before. A sentence of n words has n + 1 predictions in each direction: its words and
-the mark at its other end.
+Each sentence starts from the zero state, as in `Elmo`, so its perplexity does not depend on other
+sentences. A sentence of n words has n + 1 predictions in each direction: its words and the mark at
+its other end.
 
 Shapes: N tokens of some sentences, marks included; p projection_dim.
 """
@@ -20,6 +20,7 @@ from torch import Tensor
 from elmore.corpus.shards import Corpus, Split
 from elmore.engine import FastEngine, PackedSentences
 from elmore.engine.batching import token_budget_batches
+from elmore.engine.word_scorer import word_log_probs
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import Calibration, Pretrained, measure_calibration
 from elmore.model import BiLM
@@ -35,44 +36,43 @@ from elmore.text import (
 Ids = npt.NDArray[np.int64]
 
 _MARKS = (BEGIN_SENTENCE, END_SENTENCE)
+MAX_BATCH_TOKENS = 4096
 _SENTENCES_AT_ONCE = 2048  # sorted by length among themselves
-_TOKENS_AT_ONCE = 4096
-_MAX_LOGITS = 2**22  # at once: 16 MB
-_CALIBRATED_WORDS = 100_000
+_CALIBRATION_WORDS = 100_000
 
 
 @dataclass(frozen=True)
 class Score:
-    """How well some text was predicted."""
+    """The negative log-likelihood of some text, and what its perplexity is computed from."""
 
     n_predictions: int
-    """In each direction: words and sentence marks."""
+    """Of each direction: words and sentence marks."""
     n_unknown: int
-    """How many of the words are not in the vocabulary, and were predicted as `<UNK>`."""
+    """Words outside the vocabulary, which are predicted as `<UNK>`."""
     n_words: int
     forward_nll: float
-    """The sum of the negative log-likelihoods, read from the left."""
+    """The sum over the predictions of the forward direction."""
     backward_nll: float
-    """The same, read from the right."""
+    """The same of the backward direction."""
 
     @property
     def forward(self) -> float:
-        """The perplexity of the direction that reads from the left."""
+        """The perplexity of the forward direction."""
         return _perplexity(self.forward_nll, self.n_predictions)
 
     @property
     def backward(self) -> float:
-        """The perplexity of the direction that reads from the right."""
+        """The perplexity of the backward direction."""
         return _perplexity(self.backward_nll, self.n_predictions)
 
     @property
     def mean(self) -> float:
-        """exp of the mean loss of both directions, as the paper has it."""
+        """exp of the mean loss of both directions, as in the paper."""
         return _perplexity((self.forward_nll + self.backward_nll) / 2, self.n_predictions)
 
     @property
     def unknown_rate(self) -> float:
-        """The share of the words that is unknown."""
+        """The share of unknown words."""
         return self.n_unknown / self.n_words if self.n_words else 0.0
 
     def __add__(self, other: "Score") -> "Score":
@@ -89,53 +89,53 @@ NOTHING = Score(0, 0, 0, 0.0, 0.0)
 
 
 def _perplexity(nll: float, n: int) -> float:
-    # beyond this exp has no number; a broken model may come here
+    # exp overflows beyond this, which a diverged model may reach
     return math.exp(min(nll / n, 700.0)) if n else math.nan
 
 
 def _no_softmax() -> FormatError:
     return FormatError(
         "the model has no softmax, so it gives words no probability; "
-        "use a model folder that was written with it"
+        "use a model folder that has one"
     )
 
 
 class Scorer:
-    """Scores sentences of word ids; `spell` gives ids their characters.
+    """Scores sentences of word ids; `encode_ids` turns them into the network's token ids.
 
-    An id of the vocabulary's length or more is a word outside of it.
+    Ids from the size of the vocabulary on are words outside of it.
     """
 
     def __init__(
-        self, bilm: BiLM, spell: Callable[[Ids], npt.NDArray[np.integer]], marks: Ids, unknown: int
+        self,
+        bilm: BiLM,
+        encode_ids: Callable[[Ids], npt.NDArray[np.integer]],
+        marks: Ids,
+        unknown: int,
     ) -> None:
-        """Take the rows of `<S>` and `</S>`, and of `<UNK>`."""
+        """Take the ids of `<S>` and `</S>`, and of `<UNK>`."""
         if bilm.softmax is None:
             raise _no_softmax()
-        self.engine, self.softmax, self.spell = FastEngine(bilm), bilm.softmax, spell
+        self.engine, self.softmax, self.encode_ids = FastEngine(bilm), bilm.softmax, encode_ids
         self.begin, self.end = marks.tolist()
         self.unknown = unknown
 
     def score(self, sentences: Iterable[Ids]) -> Iterator[Score]:
         """Score sentences, each by itself, in their order."""
-        waiting = iter(sentences)
-        while some := list(islice(waiting, _SENTENCES_AT_ONCE)):
+        for some in _chunks(sentences):
             scores: list[Score | None] = [None] * len(some)
-            lengths = [len(sentence) + 2 for sentence in some]
-            for batch in token_budget_batches(lengths, _TOKENS_AT_ONCE):
+            for batch in _batches(some):
                 found = self._score([some[k] for k in batch])
                 for k, score in zip(batch, found, strict=True):
                     scores[k] = score
             yield from filter(None, scores)
 
     def layers(self, sentences: Iterable[Ids]) -> Iterator[Tensor]:
-        """Return the layers of sentences, each (L + 1, T + 2, D) with its marks, in any order."""
-        waiting = iter(sentences)
-        while some := list(islice(waiting, _SENTENCES_AT_ONCE)):
-            lengths = [len(sentence) + 2 for sentence in some]
-            for batch in token_budget_batches(lengths, _TOKENS_AT_ONCE):
+        """Yield the layers of sentences, each (L + 1, T + 2, D) with its marks, in any order."""
+        for some in _chunks(sentences):
+            for batch in _batches(some):
                 _, layers = self._read([some[k] for k in batch])
-                yield from layers.split_with_sizes([lengths[k] for k in batch], dim=1)
+                yield from layers.split_with_sizes([len(some[k]) + 2 for k in batch], dim=1)
 
     @torch.inference_mode()
     def _read(self, sentences: Sequence[Ids]) -> tuple[Ids, Tensor]:
@@ -143,62 +143,63 @@ class Scorer:
         ids = np.concatenate([[self.begin, *sentence, self.end] for sentence in sentences])
         lengths = [len(sentence) + 2 for sentence in sentences]
         words, tokens = np.unique(ids, return_inverse=True)
-        vectors = self.engine.token_vectors(torch.from_numpy(self.spell(words)).long())
-        reading = self.engine.read(
-            vectors, PackedSentences(torch.from_numpy(tokens), lengths), None
-        )
-        return ids, reading.layers
+        vectors = self.engine.token_vectors(torch.from_numpy(self.encode_ids(words)).long())
+        output = self.engine.read(vectors, PackedSentences(torch.from_numpy(tokens), lengths), None)
+        return ids, output.layers
 
     @torch.inference_mode()
     def _score(self, sentences: Sequence[Ids]) -> list[Score]:
         """Score sentences, longest first."""
         ids, layers = self._read(sentences)
         lengths = [len(sentence) + 2 for sentence in sentences]
-        top, p = layers[-1], layers.shape[2] // 2  # (N, 2p)
-        rows = torch.from_numpy(np.where(ids >= len(self.softmax.bias), self.unknown, ids))
-        ends = np.cumsum(lengths)
-        # Forward, each token but the last predicts the next; backward, each but the first.
+        word_ids = torch.from_numpy(np.where(ids >= len(self.softmax.bias), self.unknown, ids))
         is_last = np.zeros(len(ids), dtype=bool)
-        is_last[ends - 1] = True
+        is_last[np.cumsum(lengths) - 1] = True
         is_first = np.roll(is_last, 1)
-        before, after = torch.from_numpy(~is_last), torch.from_numpy(~is_first)
-        forward = self._losses(top[before, :p], rows[after])
-        backward = self._losses(top[after, p:], rows[before])
-        unknown = rows == self.unknown
-        scores = []
-        start = 0
-        for number, length in enumerate(lengths):
-            some = slice(start - number, start - number + length - 1)  # one prediction less each
-            scores.append(
-                Score(
-                    length - 1,
-                    int(unknown[start : start + length].sum()),
-                    length - 2,
-                    float(forward[some].sum()),
-                    float(backward[some].sum()),
-                )
+        found = word_log_probs(
+            self.softmax,
+            layers[-1],
+            word_ids,
+            forward=torch.from_numpy(~is_first),
+            backward=torch.from_numpy(~is_last),
+        )
+        n_predictions = [length - 1 for length in lengths]
+        forward, backward = (
+            (-log_probs.double()).split_with_sizes(n_predictions)
+            for log_probs in (found.forward, found.backward)
+        )
+        unknown = (word_ids == self.unknown).split_with_sizes(lengths)
+        return [
+            Score(
+                length - 1,
+                int(unknown[k].sum()),
+                length - 2,
+                float(forward[k].sum()),
+                float(backward[k].sum()),
             )
-            start += length
-        return scores
-
-    def _losses(self, states: Tensor, rows: Tensor) -> Tensor:
-        """Return the negative log-likelihood of each word (N,) after its state (N, p)."""
-        step = max(1, _MAX_LOGITS // len(self.softmax.bias))
-        found = [
-            -self.softmax(states[start : start + step], rows[start : start + step]).double()
-            for start in range(0, len(states), step)
+            for k, length in enumerate(lengths)
         ]
-        return torch.cat(found)
+
+
+def _chunks(sentences: Iterable[Ids]) -> Iterator[list[Ids]]:
+    """Yield sentences, so many at once that batches of them have little padding."""
+    waiting = iter(sentences)
+    while some := list(islice(waiting, _SENTENCES_AT_ONCE)):
+        yield some
+
+
+def _batches(sentences: Sequence[Ids]) -> Iterator[list[int]]:
+    return token_budget_batches([len(sentence) + 2 for sentence in sentences], MAX_BATCH_TOKENS)
 
 
 def corpus_scorer(bilm: BiLM, corpus: Corpus) -> Scorer:
-    """Return what scores the sentences of a prepared corpus."""
+    """Return the scorer of the sentences of a prepared corpus."""
     marks = corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE])
-    return Scorer(bilm, corpus.speller(bilm.config), marks, corpus.unknown)
+    return Scorer(bilm, corpus.id_encoder(bilm.config), marks, corpus.unknown)
 
 
 def score_split(scorer: Scorer, split: Split, max_words: int) -> Score:
-    """Score the first sentences of a prepared text, up to about so many words."""
+    """Score the first sentences of a split, up to about so many words."""
     return sum(scorer.score(_sentences(split, max_words)), NOTHING)
 
 
@@ -217,13 +218,13 @@ def _sentences(split: Split, max_words: int) -> Iterator[Ids]:
 def calibration_of(bilm: BiLM, corpus: Corpus) -> Calibration:
     """Measure the layers of a model on held-out text, or on training text where there is none."""
     split = corpus.held_out if corpus.held_out.n_words else corpus.training
-    readings = corpus_scorer(bilm, corpus).layers(_sentences(split, _CALIBRATED_WORDS))
-    return measure_calibration(readings, [text["name"] for text in corpus.manifest["texts"]])
+    layers = corpus_scorer(bilm, corpus).layers(_sentences(split, _CALIBRATION_WORDS))
+    return measure_calibration(layers, [text["name"] for text in corpus.manifest["texts"]])
 
 
 def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
     """Score the held-out sentences of a prepared corpus with a model of its vocabulary."""
-    vocab, _ = _words_and_spelling(model)
+    vocab, _ = _vocab_and_encoder(model)
     if vocab.words != corpus.vocab.words:
         raise ConfigError(
             f"{corpus.folder} was prepared with another vocabulary than the model's; "
@@ -235,45 +236,40 @@ def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
     yield from scorer.score(_sentences(corpus.held_out, corpus.held_out.n_words))
 
 
-def _words_and_spelling(model: Pretrained) -> tuple[Vocab, CharEncoder | CharWordEncoder]:
-    """Return the words of the softmax and what spells words, which a model must have."""
+def _vocab_and_encoder(model: Pretrained) -> tuple[Vocab, CharEncoder | CharWordEncoder]:
+    """Return the words of the softmax and the encoder of words, which perplexity needs."""
     if model.bilm.softmax is None:
         raise _no_softmax()
     if model.vocab is None:
-        raise FormatError("the model has no vocabulary, so it cannot tell which row is which word")
+        raise FormatError("the model has no vocabulary, so the rows of its softmax have no words")
     encoder = model.encoder
     if isinstance(encoder, Vocab):
-        raise DataError("perplexity needs a model that spells words in characters")
+        raise DataError("perplexity needs a model that encodes words from their characters")
     return model.vocab, encoder
 
 
 def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[Score]:
     """Score tokenized texts with a loaded model."""
-    vocab, encoder = _words_and_spelling(model)
+    vocab, encoder = _vocab_and_encoder(model)
     outside: list[str] = []
-    places: dict[str, int] = {}
-
+    ids_of_outside: dict[str, int] = {}
     unknown = int(vocab.encode([UNKNOWN])[0])
 
-    def number(text: Sequence[str]) -> Ids:
+    def word_ids(text: Sequence[str]) -> Ids:
         text = [UNKNOWN if word in _MARKS else word for word in text]  # as in training
-        rows = vocab.encode(text)
-        for place in np.nonzero(rows == unknown)[0].tolist():
+        ids = vocab.encode(text)
+        for place in np.nonzero(ids == unknown)[0].tolist():
             word = text[place]
-            if word not in places:
-                places[word] = len(vocab) + len(outside)
+            if word not in ids_of_outside:
+                ids_of_outside[word] = len(vocab) + len(outside)
                 outside.append(word)
-            rows[place] = places[word]
-        return rows
+            ids[place] = ids_of_outside[word]
+        return ids
 
-    def spell(ids: Ids) -> npt.NDArray[np.integer]:
+    def encode_ids(ids: Ids) -> npt.NDArray[np.integer]:
         words = [vocab.words[i] if i < len(vocab) else outside[i - len(vocab)] for i in ids]
         return encoder.encode(words)
 
-    scorer = Scorer(
-        model.bilm,
-        spell,
-        vocab.encode([BEGIN_SENTENCE, END_SENTENCE]),
-        unknown,
-    )
-    yield from scorer.score(number(text) for text in texts)
+    marks = vocab.encode([BEGIN_SENTENCE, END_SENTENCE])
+    scorer = Scorer(model.bilm, encode_ids, marks, unknown)
+    yield from scorer.score(word_ids(text) for text in texts)

@@ -1,7 +1,7 @@
 """A recipe's name, its TOML file or the run.json of a run in, a whole configuration out.
 
 The tables are [corpus], [token_encoder], [lstm], [static] and [training]; a field that is left out
-has its default, one that does not exist is an error. A limit that is switched off is "none".
+has its default, an unknown one is an error. "none" switches a limit off.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ def bundled_recipes() -> dict[str, Path]:
 
 
 def read_recipe(name_or_path: str, changes: Mapping[str, Any] | None = None) -> Recipe:
-    """Read a recipe, and change some of its fields by name."""
+    """Read a recipe, with some fields changed by name."""
     bundled = bundled_recipes()
     path = bundled.get(name_or_path, Path(name_or_path))
     if not path.is_file():
@@ -46,7 +46,7 @@ def read_recipe(name_or_path: str, changes: Mapping[str, Any] | None = None) -> 
     try:
         content = tomllib.loads(path.read_bytes().decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is not TOML ({error}); mend it") from None
+        raise FormatError(f"{path} is not TOML ({error}); fix it") from None
     return recipe_from(_changed(content, changes), str(path))
 
 
@@ -67,7 +67,7 @@ def recipe_from(content: Mapping[str, Any], where: str) -> Recipe:
 
 
 def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
-    """Return the tables of a recipe, as they are written; a file is known by its name alone."""
+    """Return the tables of a recipe, as they are saved; a file is its name, without folders."""
     tables = dataclasses.asdict(recipe)
     if recipe.static.static is not None:
         tables["static"]["static"] = Path(recipe.static.static).name
@@ -77,7 +77,7 @@ def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
 def _part(table: str, content: Any, where: str) -> Any:
     cls = TABLES[table]
     if not isinstance(content, dict):
-        raise FormatError(f"{where}: {content!r} stands where a table was expected")
+        raise FormatError(f"{where}: expected a table, got {content!r}")
     unknown = content.keys() - _fields(cls)
     if unknown:
         raise FormatError(
@@ -91,7 +91,7 @@ def _part(table: str, content: Any, where: str) -> Any:
         name: None if value == "none" else as_tuples(value) for name, value in content.items()
     }
     if values.get("decay", "") is None:
-        values["decay"] = "none"  # here the word is a value of its own
+        values["decay"] = "none"  # here the word is a value itself
     try:
         return cls(**values)
     except TypeError as error:

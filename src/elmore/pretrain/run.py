@@ -1,20 +1,20 @@
 """Text files in, a model folder out: the whole of `elmore pretrain`.
 
-A run is a folder: corpus/ (shards and vocabulary), run.json (what decides the result), checkpoints,
-metrics.jsonl, curve.png, tensorboard/ and, when it is done, model/. The same call on the same
-folder resumes where it stopped.
+A run is a folder: corpus/ (shards and vocabulary), run.json (recipe, starting model, static
+vectors), checkpoints, metrics.jsonl, curve.png, tensorboard/ and, when it is done, model/. The same
+call on the same folder resumes where it stopped.
 """
 
 import dataclasses
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elmore.corpus.prepare import Progress, prepare
+from elmore.corpus.prepare import OnStage, prepare
 from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError
 from elmore.folders import is_format, read_json, remove_unfinished, write_json
@@ -25,7 +25,7 @@ from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.loop import BEST, LAST, Report, Trainer
+from elmore.pretrain.loop import BEST, LAST, OnUpdate, Trainer
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score, calibration_of
 from elmore.pretrain.recipes import TABLES, recipe_to
@@ -40,23 +40,23 @@ from elmore.static import StaticVectors
 
 CORPUS, MODEL, NEW_MODEL, RUN = "corpus", "model", "model.new", "run.json"
 
-# All that a run writes and replaces, apart from its corpus, which is never replaced.
+# All that a run writes and replaces; its corpus is never replaced.
 _WRITTEN = (
     MODEL, NEW_MODEL, RUN, LAST, BEST, METRICS, CURVE, TENSORBOARD, STATIC, SKIPGRAM,
 )  # fmt: skip
 
-# These decide how long a run is and how it is watched; to change them is to resume differently.
+# The length of a run and how it is measured: these may change when it is resumed.
 _MAY_CHANGE = ("n_epochs", "patience", "evaluate_every", "max_held_out_tokens", "checkpoint_every")
 
 
 @dataclass(frozen=True)
 class PretrainResult:
-    """What a training run came to."""
+    """The result of a training run."""
 
     model: Pretrained
-    """With the weights that did best on the held-out text, or the last where there is none."""
+    """With the weights of the best held-out perplexity, or the last without held-out text."""
     held_out: Score | None
-    """How well they did."""
+    """The perplexity of these weights."""
     seconds: float
     """Spent on training, over all calls."""
 
@@ -68,10 +68,13 @@ def pretrain(
     *,
     start: Start | None = None,
     n_processes: int = 1,
-    progress: Progress = lambda stage, n_words: None,
-    tell: Callable[[Report], None] = lambda report: None,
+    on_progress: OnStage = lambda stage, n_words: None,
+    on_update: OnUpdate = lambda report: None,
 ) -> PretrainResult:
-    """Train a biLM on the text in `paths`, or resume the run in `folder`."""
+    """Train a biLM on the text in `paths`, or resume the run in `folder`.
+
+    `on_progress` follows the preparation of the text, `on_update` the training.
+    """
     if recipe.static.static is not None and start is not None and not start.new_vocabulary:
         raise ConfigError(
             "with --from, --static gives vectors to words that are new to the model; "
@@ -82,15 +85,15 @@ def pretrain(
         with locked_folder(folder) if processes.is_first else nullcontext():
             if processes.is_first:
                 prepare_run(
-                    paths, folder, recipe, start, n_processes=n_processes, progress=progress
+                    paths, folder, recipe, start, n_processes=n_processes, on_progress=on_progress
                 )
             processes.wait()
-            corpus = Corpus.open(folder / CORPUS)
+            corpus = Corpus.load(folder / CORPUS)
             bilm = new_bilm(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
                 fill(bilm, corpus, recipe, start, StaticVectors.read(folder / STATIC))
             trainer = Trainer(bilm, corpus, recipe.training, folder, processes)
-            trainer.train(tell)
+            trainer.train(on_update)
             run = _finish(trainer, recipe)
             if processes.is_first:
                 _write_model(run.model, folder / MODEL)
@@ -102,14 +105,14 @@ def pretrain(
 
 
 def recipe_of_run(folder: Path) -> str | None:
-    """Return the file with the recipe of the run that was begun in `folder`, if one was."""
+    """Return the file with the recipe of the run in `folder`, None if there is no run."""
     path = folder / RUN
     is_run = path.is_file() and {"recipe", "start"} <= read_json(path).keys()
     return str(path) if is_run else None
 
 
-def _check_ours(folder: Path) -> None:
-    """Refuse a folder in which a run would overwrite what is not its own."""
+def _check_is_run(folder: Path) -> None:
+    """Refuse a folder in which a run would overwrite files that no run made."""
     if recipe_of_run(folder) is not None:
         names = [
             name
@@ -132,10 +135,10 @@ def prepare_run(
     start: Start | None,
     *,
     n_processes: int,
-    progress: Progress,
+    on_progress: OnStage,
 ) -> Corpus:
-    """Make or find the corpus of a run, and see that the run is the one that was begun."""
-    _check_ours(folder)
+    """Prepare or load the corpus of a run; refuse other settings than it was begun with."""
+    _check_is_run(folder)
     path = folder / RUN
     begun = read_json(path) if path.exists() else {}
     content = {
@@ -152,19 +155,21 @@ def prepare_run(
         remove_unfinished(folder / made)  # by a run that was killed
     vocab = start.model.vocab if start and not start.new_vocabulary else None
     if not paths and (folder / CORPUS).is_dir():
-        corpus = Corpus.open(folder / CORPUS)  # only resuming
+        corpus = Corpus.load(folder / CORPUS)  # only resuming
     else:
         corpus = prepare(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,
-            progress=progress,
+            on_progress=on_progress,
         )  # fmt: skip
     write_json(path, content)
-    prepare_static(corpus, folder, recipe.static, seed=recipe.training.seed, progress=progress)
+    prepare_static(
+        corpus, folder, recipe.static, seed=recipe.training.seed, on_progress=on_progress
+    )
     return corpus
 
 
 def _describe_static(recipe: Recipe, begun: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Describe the static vectors, by what was written down if the file is gone since."""
+    """Describe the static vectors, by run.json if the file is gone since."""
     name, before = recipe.static.static, begun.get("static")
     if name and before and before["name"] == Path(name).name and not Path(name).exists():
         return dict(before)
@@ -182,7 +187,7 @@ def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> 
             f"{folder} was begun with other static vectors; choose another --out, or give the same"
         )
     for table, fields in _as_json(wanted["recipe"]).items():
-        # A run of an earlier version has no word of a field that it did not know.
+        # A run of an earlier version does not have newer fields.
         recipe = _defaults(table) | begun.get("recipe", {}).get(table, {})
         for name, value in fields.items():
             before = recipe.get(name)
@@ -194,7 +199,7 @@ def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> 
 
 
 def _is_same_static(begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Return whether the static vectors that a run may hold are the ones that are wanted."""
+    """Return whether the static vectors of a run are the ones that are wanted."""
     recipes = [_as_json(content.get("recipe", {}).get("static")) for content in (begun, wanted)]
     return bool(begun.get("static") == wanted["static"] and recipes[0] == recipes[1])
 
@@ -210,12 +215,12 @@ def _defaults(table: str) -> dict[str, Any]:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a value as JSON brings it back: a tuple is a list."""
+    """Return a value as JSON reads it back: a tuple is a list."""
     return json.loads(json.dumps(value))
 
 
 def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
-    """Put the best weights into the network, and say what they came to."""
+    """Load the best weights, and describe them."""
     best = trainer.folder / BEST
     update, score = trainer.update, trainer.held_out
     if trainer.best is not None and best.exists():
@@ -253,9 +258,9 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
 
 
 def _write_model(model: Pretrained, folder: Path) -> None:
-    """Write the model folder, in the place of an earlier one of the same run."""
+    """Write the model folder, replacing an earlier one of the same run."""
     beside = folder.with_name(NEW_MODEL)
-    _check_ours(folder.parent)  # again: training is long
+    _check_is_run(folder.parent)  # again: training is long
     shutil.rmtree(beside, ignore_errors=True)  # of a run that was killed
     write_native(model, beside)
     shutil.rmtree(folder, ignore_errors=True)

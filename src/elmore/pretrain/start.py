@@ -1,7 +1,7 @@
-"""A recipe in, the network that a run starts with out: drawn by its seed, or a trained model's.
+"""A recipe in, the initial network of a run out: random by its seed, or a trained model's.
 
-With static vectors, words start from them: all words of a new network, or those that are new to a
-trained one.
+Static vectors initialize the words: all words of a new network, or those that are new to a trained
+one.
 """
 
 import dataclasses
@@ -30,11 +30,11 @@ class Start:
 
     model: Pretrained
     new_vocabulary: bool = False
-    """Whether the softmax gets the words of the new text; rows of known words are kept."""
+    """Whether the softmax gets the words of the new text; rows of words in both are kept."""
 
 
 def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
-    """Draw a network by the recipe's seed, or take a trained one with the rows that it needs."""
+    """Initialize a network by the recipe's seed, or by a trained one with the rows it needs."""
     torch.manual_seed(recipe.training.seed)
     if start is None:
         return BiLM(recipe.bilm_config(len(vocab)))
@@ -64,7 +64,7 @@ def _take_rows(
 
 
 def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Recipe:
-    """Read a recipe for fine-tuning a model, with its shape and, if not given, its reading."""
+    """Read a recipe for fine-tuning a model: with its shape and, by default, its tokenizer."""
     shape = start.model.bilm.config
     given = changes.keys() & {
         field.name for cls in (CharCnnConfig, LstmConfig) for field in dataclasses.fields(cls)
@@ -75,11 +75,11 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
             "that it starts from"
         )
     assert shape.char_cnn is not None  # held by check_start
-    reading = {
+    tokenization = {
         "tokenizer": start.model.tokenizer,
         "normalization": start.model.normalization or "none",
     }
-    recipe = read_recipe(name, {**reading, **changes})
+    recipe = read_recipe(name, {**tokenization, **changes})
     return dataclasses.replace(recipe, token_encoder=shape.char_cnn, lstm=shape.lstm)
 
 
@@ -96,7 +96,7 @@ def check_start(start: Start, name: str) -> None:
 def fill(
     bilm: BiLM, corpus: Corpus, recipe: Recipe, start: Start | None, static: StaticVectors
 ) -> None:
-    """Give a network the static vectors to start from: all words, or those new to a model."""
+    """Initialize words by static vectors: all words, or those new to a model."""
     if start is None:
         fill_from_static(bilm, corpus, static, recipe.static)
     elif start.model.vocab is not None:

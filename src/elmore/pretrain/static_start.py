@@ -1,12 +1,12 @@
 """Static word vectors in, a biLM that starts from them out.
 
-Words that mean something from the first update on: each word's static vector is its row of the word
-table, which is read, and of the softmax, which is predicted; the softmax's bias is the logarithm of
-how often the word occurs. The vectors are centred, brought to the projection's width (by PCA, or by
-a random rotation where they are narrower) and scaled, so that any vectors will do.
+Each word's static vector initializes its row of the word table (the input) and of the softmax (the
+output); the softmax's bias is the log unigram probability of the word. The vectors are centred,
+brought to projection_dim (by PCA, or by a random rotation where they have fewer dimensions) and
+scaled, so that any vectors can be used.
 
-A trained model has a space of its own: there only words that are new to it get rows, by the linear
-map that takes the static vectors of the words it knows to the rows that they have.
+A trained model has a vector space of its own: there only words that are new to it get rows, by the
+linear map from the static vectors of its own words to their rows (ridge regression).
 
 Shapes: V words of the vocabulary, N of them with a vector, d dimensions of the vectors, p
 projection_dim.
@@ -24,7 +24,7 @@ from torch import Tensor
 
 from elmore.corpus.config import N_MARKS
 from elmore.corpus.files import fingerprint
-from elmore.corpus.prepare import Progress
+from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, DataError
@@ -37,14 +37,14 @@ from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Vocab
 
 Array = npt.NDArray[np.float64]
 
-SKIPGRAM = "skipgram"  # given in place of a file: vectors of the run's own text
-STATIC = "static"  # the folder of a run that has the vectors of its vocabulary
+SKIPGRAM = "skipgram"  # instead of a file: vectors trained on the run's own text
+STATIC = "static"  # the folder in a run with the vectors of its vocabulary
 
-_RIDGE = 1.0  # of the map into a trained model's space: it shrinks what few words decide
+_RIDGE = 1.0  # the penalty of the map into a trained model's space
 
 
 def describe_static(config: StaticConfig) -> dict[str, Any] | None:
-    """Return what a run remembers of its static vectors: a name, and hashes of the files."""
+    """Return what run.json says of static vectors: their name, and hashes of the files."""
     if config.static is None:
         return None
     if config.static == SKIPGRAM:
@@ -59,9 +59,9 @@ def describe_static(config: StaticConfig) -> dict[str, Any] | None:
 
 
 def prepare_static(
-    corpus: Corpus, folder: Path, config: StaticConfig, *, seed: int, progress: Progress
+    corpus: Corpus, folder: Path, config: StaticConfig, *, seed: int, on_progress: OnStage
 ) -> None:
-    """Make the vectors of the vocabulary's words in a run's folder, if they are not there yet."""
+    """Save the vectors of the vocabulary's words in a run's folder, unless they are there."""
     if config.static is None or (folder / STATIC).exists():
         return
     work = folder / SKIPGRAM
@@ -70,7 +70,7 @@ def prepare_static(
 
         def tell(stage: str, done: int, of: int) -> None:
             if stage == "train":
-                progress("skip-gram", corpus.training.n_words if done else 0)
+                on_progress("skip-gram", corpus.training.n_words if done else 0)
 
         settings = SkipGramConfig(
             dim=config.skipgram_dim, window=config.skipgram_window, min_count=1,
@@ -84,7 +84,7 @@ def prepare_static(
 
 
 def vectors_of(vocab: Vocab, static: StaticVectors, config: StaticConfig) -> StaticVectors:
-    """Return the vectors of a vocabulary's words, by the words as the vocabulary has them."""
+    """Return the vectors of the words of a vocabulary that have one."""
     look_up = static.vocab.row if config.static_lookup == "exact" else static.row
     rows = {word: look_up(word) for word in vocab.words[N_MARKS:]}
     found = {word: row for word, row in rows.items() if row is not None}
@@ -100,10 +100,10 @@ def vectors_of(vocab: Vocab, static: StaticVectors, config: StaticConfig) -> Sta
 def fill_from_static(
     bilm: BiLM, corpus: Corpus, static: StaticVectors, config: StaticConfig
 ) -> None:
-    """Give the words of an untrained biLM their static vectors to start from."""
+    """Initialize the words of an untrained biLM by their static vectors."""
     p = bilm.config.lstm.projection_dim
     rows = torch.from_numpy(corpus.vocab.encode(static.vocab.words))
-    vectors = torch.from_numpy(_to_width(static.vectors.astype(np.float64), p)).float()
+    vectors = torch.from_numpy(_to_dim(static.vectors.astype(np.float64), p)).float()
     encoder, softmax = bilm.token_encoder, bilm.softmax
     with torch.no_grad():
         if "word_table" in config.static_fills and isinstance(encoder, CharWordTable):
@@ -114,7 +114,7 @@ def fill_from_static(
 
 
 def fill_new_words(bilm: BiLM, vocab: Vocab, known: Vocab, static: StaticVectors) -> None:
-    """Give words that a trained biLM does not know rows where its own words' vectors lead."""
+    """Initialize words that are new to a trained biLM by the map of its own words' vectors."""
     is_known = torch.tensor([word in known for word in static.vocab])
     if not is_known.any():
         return
@@ -130,21 +130,21 @@ def fill_new_words(bilm: BiLM, vocab: Vocab, known: Vocab, static: StaticVectors
 
 
 def log_unigrams(corpus: Corpus) -> Tensor:
-    """Return the log-probability of each word, by how often it is predicted in training, (V,)."""
+    """Return the log unigram probability of each word as a target of training, (V,)."""
     n_words = len(corpus.vocab)
     counts = np.zeros(n_words + 1, np.int64)
     for shard in corpus.training.shards:
         counts += np.bincount(np.minimum(shard.ids, n_words), minlength=n_words + 1)
         shard.close()
     counts[corpus.unknown] += counts[n_words]  # every word outside the vocabulary
-    counts = 2 * counts[:n_words]  # a word is predicted from both sides, a mark from one
+    counts = 2 * counts[:n_words]  # a word is predicted in both directions, a mark in one
     counts[corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE])] += corpus.training.n_sentences
     smoothed = torch.from_numpy(counts + 1).double()
     return (smoothed / smoothed.sum()).log().float()
 
 
 def _sentences(corpus: Corpus) -> Iterator[list[str]]:
-    """Return the training sentences, each without the words that are not in the vocabulary."""
+    """Yield the training sentences without words outside the vocabulary."""
     words = np.array(corpus.vocab.words, dtype=object)
     for shard in corpus.training.shards:
         ids, ends = np.array(shard.ids), np.array(shard.ends)
@@ -153,7 +153,7 @@ def _sentences(corpus: Corpus) -> Iterator[list[str]]:
             yield words[sentence[(sentence >= N_MARKS) & (sentence < len(words))]].tolist()
 
 
-def _to_width(vectors: Array, p: int) -> Array:
+def _to_dim(vectors: Array, p: int) -> Array:
     """Return vectors (N, d) centred, in p dimensions, with a standard deviation of 1; (N, p)."""
     n, d = vectors.shape
     vectors = vectors - vectors.mean(axis=0)
@@ -165,5 +165,5 @@ def _to_width(vectors: Array, p: int) -> Array:
         vectors = vectors @ rotation.T
     deviation = float(vectors.std())
     if not deviation > 0:
-        raise DataError("the static vectors are all the same, so nothing can be started from them")
+        raise DataError("the static vectors are all the same, so training cannot start from them")
     return vectors / deviation

@@ -1,12 +1,12 @@
-"""Windows of text in, losses and gradients out: all that one update computes.
+"""Windows of text in, losses and gradients out: the forward and backward pass of one update.
 
-The distinct words of both directions are encoded once: by their characters and, where there is a
-word table, by their rows of it. Then each direction, in a thread of its own, reads its window,
-predicts the words that follow and goes back through time; at the end the words' gradients go back
-through the encoder.
+The distinct words of both directions are encoded once: from their characters and, with a word
+table, by their rows of it. Then each direction, in a thread of its own, reads its window, predicts
+the next words and backpropagates through time; at the end the words' gradients go through the token
+encoder.
 
-Every random number is a function of the seed and the update's number, so a run that is resumed
-draws what it would have drawn. Shapes: T steps, B streams, N = T B tokens, W distinct words, p
+Every random number is a function of the seed and the update's number, so a resumed run draws the
+same numbers. Shapes: T steps, B streams, N = T B tokens, W distinct words, p
 projection_dim.
 """
 
@@ -34,54 +34,55 @@ from elmore.pretrain.config import TrainingConfig
 
 Ids = npt.NDArray[np.int64]
 
-# The weights of which an update touches only some rows, by their names in the network.
+# The weights with sparse gradients, by their names in the network.
 SOFTMAX_WEIGHT, SOFTMAX_BIAS = "softmax.weight", "softmax.bias"
 WORD_TABLE = "token_encoder.words.weight"
 
-_WORD_DROPOUT = 2  # what its random numbers are for; 0 and 1 are the directions' dropout
+_WORD_DROPOUT = 2  # its stream of random numbers; 0 and 1 are the directions' dropout
 
 
 @dataclass(frozen=True)
 class Window:
-    """What one direction reads, in its order of reading."""
+    """The input of one direction, in its reading order."""
 
     inputs: Ids
     """(T, B) words."""
     targets: Ids
-    """(T, B) the word after each."""
+    """(T, B) the next word of each."""
     starts: npt.NDArray[np.bool_]
-    """(T, B) whether the word is a mark that begins a sentence."""
+    """(T, B) whether the word is the mark at the start of a sentence."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """What an update found out, before it is made."""
+    """Losses and gradients of an update, before it is applied."""
 
     losses: tuple[float, float]
     """The mean negative log-likelihood of a token, forward and backward."""
     rows: Mapping[str, RowGradient]
-    """The gradients of the weights of which only some rows are touched."""
+    """The sparse gradients: of the softmax and the word table."""
     state: BiLMState
-    """What the directions remember after the last window."""
+    """The LSTM states after the last window."""
 
 
 class TrainingStep:
-    """Computes the gradients of a biLM; `spell` gives words their token ids."""
+    """Computes the gradients of a biLM; `encode_ids` turns word ids into token ids."""
 
     def __init__(
         self,
         bilm: BiLM,
         parameters: Parameters,
         config: TrainingConfig,
-        spell: Callable[[Ids], npt.NDArray[np.integer]],
+        encode_ids: Callable[[Ids], npt.NDArray[np.integer]],
         *,
         unknown: int,
         streams: slice | None = None,
         gather: Callable[[Tensor], Tensor] = lambda words: words,
     ) -> None:
-        """Take the row of `<UNK>`, this process's streams, and how it learns all targets."""
+        """Take the row of `<UNK>`, this process's streams, and what gathers tensors of all."""
         assert bilm.softmax is not None
-        self.softmax, self.config, self.spell, self.gather = bilm.softmax, config, spell, gather
+        self.softmax, self.config, self.gather = bilm.softmax, config, gather
+        self.encode_ids = encode_ids
         self.unknown = unknown
         self.device = bilm.softmax.bias.device
         self.streams = streams or slice(0, config.batch_size)
@@ -96,7 +97,7 @@ class TrainingStep:
             self.words = WordTableGrad(encoder, config.word_dropout)
         char_cnn = encoder.char_cnn if isinstance(encoder, CharWordTable) else encoder
         assert isinstance(char_cnn, CharCnn)
-        self.spelling = CharCnnGrad(char_cnn, self.products, self.threads)
+        self.char_cnn = CharCnnGrad(char_cnn, self.products, self.threads)
         # One thread each: the two directions' gradients are of different weights.
         self.stacks = [
             LstmStackGrad(
@@ -150,16 +151,16 @@ class TrainingStep:
         state: BiLMState,
         number: tuple[int, int],
     ) -> tuple[BiLMState, Tensor]:
-        """Read one window; return the state after it and the sum of each direction's losses."""
+        """Process one window; return the state after it and the summed loss of each direction."""
         words, tokens = np.unique(
             np.concatenate([window.inputs.ravel() for window in pair]), return_inverse=True
         )
-        token_ids = torch.from_numpy(self.spell(words)).to(self.device, torch.int64)
+        token_ids = torch.from_numpy(self.encode_ids(words)).to(self.device, torch.int64)
         places = torch.from_numpy(tokens).to(self.device).view(2, -1)
         if self.words is None:
-            vectors = self.spelling.forward(token_ids)
+            vectors = self.char_cnn.forward(token_ids)
         else:
-            vectors = self.spelling.forward(token_ids[:, :-1])
+            vectors = self.char_cnn.forward(token_ids[:, :-1])
             self.words.add_rows(vectors, token_ids[:, -1], number[1])
         dvectors = vectors.new_zeros(2, *vectors.shape)
         # The gradient of the mean over a stream's tokens, times the steps: as published.
@@ -183,7 +184,7 @@ class TrainingStep:
         self.threads.both(read)
         dwords = dvectors.sum(dim=0)
         if "token_encoder" not in self.config.frozen:
-            self.spelling.backward(dwords, self.gradients)
+            self.char_cnn.backward(dwords, self.gradients)
         if self.words is not None:
             self.words.backward(dwords)
         return BiLMState(*after), losses
@@ -195,7 +196,7 @@ class TrainingStep:
         return Candidates.of(self.softmax, samples, self.gather(targets))
 
     def _inputs(self, pair: tuple[Window, Window]) -> Tensor:
-        """Return the words that all processes read in a window."""
+        """Return the input words of a window, of all processes."""
         inputs = np.concatenate([window.inputs.ravel() for window in pair])
         return self.gather(torch.from_numpy(inputs).to(self.device))
 
@@ -204,13 +205,13 @@ class TrainingStep:
         return rows.masked_fill(rows >= len(self.softmax.bias), self.unknown)
 
     def _starts(self, window: Window) -> list[Tensor]:
-        """Return the streams that begin from nothing at each step."""
+        """Return the streams that start from the zero state at each step."""
         if self.config.state == "carried":
             return []
         return [torch.from_numpy(np.flatnonzero(row)).to(self.device) for row in window.starts]
 
     def _masks(self, number: int, place: int, direction: int) -> list[Tensor]:
-        """Draw what dropout multiplies by: for all streams of all processes, then cut to ours."""
+        """Draw dropout masks for the streams of all processes; return those of this one."""
         rate, n_steps = self.config.dropout, self.config.unroll_steps
         if rate == 0:
             return []
@@ -227,13 +228,13 @@ class TrainingStep:
 
 
 def is_sampled(config: TrainingConfig, n_words: int) -> bool:
-    """Return whether the softmax is sampled; by itself, where that halves its work."""
+    """Return whether the softmax is sampled; with "auto", where that halves its work."""
     if config.softmax == "auto":
         return 2 * config.n_samples <= n_words
     return config.softmax == "sampled"
 
 
 def _generator(*numbers: int) -> torch.Generator:
-    """Return a generator that these numbers decide."""
+    """Return a generator that is seeded by these numbers."""
     seed = np.random.SeedSequence(numbers).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(seed[0]))

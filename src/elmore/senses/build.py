@@ -17,7 +17,6 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from elmore.corpus.sentence_reader import Reading
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError
 from elmore.folders import write_json
@@ -101,7 +100,7 @@ class _Builder:
 
     def __init__(self, elmo: Elmo, folder: Path, config: IndexConfig, facts: Facts) -> None:
         self.elmo, self.folder, self.config, self.facts = elmo, folder, config, facts
-        self.reading = Reading(elmo.tokenizer, elmo.model.normalization, config.split_sentences)
+        self.reading = elmo.sentence_reader(config.split_sentences)
         self.wanted = config.words and frozenset(
             normalize(word, elmo.model.normalization) for word in config.words
         )

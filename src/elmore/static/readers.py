@@ -14,7 +14,7 @@ from typing import IO, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from elmore.corpus.compression import open_unpacked
+from elmore.corpus.compression import open_decompressed
 from elmore.errors import DataError, FormatError
 
 DecodingErrors = Literal["strict", "replace"]
@@ -47,7 +47,7 @@ def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> 
         raise DataError(f"{path} {what}; expected a file of vectors")
     words: list[bytes] = []
     parts: list[Vectors] = []
-    with open_unpacked(path) as file:
+    with open_decompressed(path) as file:
         for some, vectors in _rows(file, path, max_words):
             words += some
             parts.append(vectors)

@@ -86,7 +86,7 @@ class StaticVectors:
         """Write a folder that `read` maps into memory instead of reading it."""
         with new_folder(Path(folder)) as beside:
             write_json(beside / CONFIG, {"format": FORMAT, "dim": self.dim, "n_words": len(self)})
-            self.vocab.write(beside / VOCAB)
+            self.vocab.save(beside / VOCAB)
             np.save(beside / VECTORS, self.vectors)
 
     def write_text(self, path: str | Path) -> None:
@@ -187,7 +187,7 @@ def _read_folder(folder: Path) -> tuple[Sequence[str], Vectors]:
     if not (folder / CONFIG).exists():
         raise FormatError(f"{folder} has no {CONFIG}; expected a folder of static vectors")
     config = read_format(folder / CONFIG, FORMAT)
-    words = Vocab.read(folder / VOCAB).words
+    words = Vocab.load(folder / VOCAB).words
     try:
         vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
     except ValueError as error:

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from elmore.corpus.compression import open_unpacked, unpacked_name
+from elmore.corpus.compression import decompressed_name, open_decompressed
 from elmore.corpus.lines import decode_lines
 from elmore.corpus.records import numbered_lines, read_records, value_of
 from elmore.errors import ConfigError, DataError
@@ -226,12 +226,12 @@ def _format(path: Path, asked: str, by_suffix: tuple[str, ...], otherwise: str) 
         raise DataError(f"{path} {what}; expected a file of examples")
     if asked != "auto":
         return asked
-    suffix = Path(unpacked_name(path)).suffix.lower().removeprefix(".")
+    suffix = Path(decompressed_name(path)).suffix.lower().removeprefix(".")
     return suffix if suffix in by_suffix else otherwise
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, str]]:
-    with open_unpacked(path) as file:
+    with open_decompressed(path) as file:
         yield from enumerate(decode_lines(file, str(path)), start=1)
 
 

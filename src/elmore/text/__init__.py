@@ -1,4 +1,4 @@
-"""Text to tokens to ids. Knows nothing of torch or of the rest of elmore."""
+"""Text to tokens to ids. Imports neither torch nor the rest of elmore."""
 
 from elmore.text.char_words import CharWordEncoder
 from elmore.text.chars import (

@@ -1,4 +1,4 @@
-"""Words in, rows of ids out that hold both: a word's characters and its row of a table."""
+"""Words in, rows of ids out: the characters of each word and its row of the word table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from elmore.text.vocab import Vocab
 
 @dataclass(frozen=True)
 class CharWordEncoder:
-    """Spells words, and numbers those that a vocabulary has."""
+    """Gives words their character ids and, in the vocabulary, their row."""
 
     chars: CharEncoder
     vocab: Vocab
@@ -20,7 +20,7 @@ class CharWordEncoder:
     def encode(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return (words, max_characters + 1) ids; the last is one more than the word's row, or 0.
 
-        No word is unknown: one that the vocabulary lacks has its characters.
+        A word outside the vocabulary has its characters alone.
         """
         rows = [self.vocab.row(word) for word in words]
         numbers = np.array([0 if row is None else row + 1 for row in rows], dtype=np.int64)

@@ -3,9 +3,9 @@
 A word is its UTF-8 bytes between a begin mark and an end mark, padded to a fixed width. Ids here
 are the ones of inference: one more than in training, so that 0 is free for padding *tokens*.
 
-Spelled as jamo, a Hangul syllable is not its three bytes but its three letters (first consonant,
-vowel, last consonant or its lack), which have ids of their own after the bytes and marks. It is
-the same length, and syllables that share a letter share an id.
+With jamo, a Hangul syllable is not its three UTF-8 bytes but its three letters (initial, vowel,
+final or none), which have ids of their own after the bytes and marks. The length is the same, and
+syllables that share a letter share an id.
 """
 
 from collections.abc import Sequence
@@ -39,22 +39,22 @@ N_CHARACTERS: dict[Spelling, int] = {
     "jamo": _LAST + _N_LAST,
     "bilm-tf": _N_BYTES_AND_MARKS,
 }
-"""How many ids each spelling has."""
+"""The number of ids of each spelling."""
 
 
 @dataclass(frozen=True)
 class CharEncoder:
-    """Spells words as rows of `max_characters` ids.
+    """Encodes words as rows of `max_characters` ids.
 
-    The words `<S>` and `</S>` are the sentence marks, in published models and so here. What does
-    not fit is cut: between two characters, but for published models, whose cut may fall inside
-    of one. A lone surrogate has no bytes at all.
+    The words `<S>` and `</S>` are the sentence marks, as in published models. Longer words are
+    truncated between two characters; as in bilm-tf, possibly inside of one. A lone surrogate has no
+    bytes.
     """
 
     max_characters: int = 50
     """Ids in a row, the two word marks included."""
     spelling: Spelling = "bytes"
-    """bytes; jamo, with the letters of Hangul; or bilm-tf, bytes that are cut as published."""
+    """bytes; jamo, with the letters of Hangul; or bilm-tf, bytes truncated as published."""
 
     def __post_init__(self) -> None:
         if self.max_characters < 3:
@@ -72,29 +72,29 @@ class CharEncoder:
         rows = np.full((len(words), self.max_characters), _PADDING, dtype=np.int64)
         rows[:, 0] = _BEGIN_WORD
         for row, word in zip(rows, words, strict=True):
-            ids = self._spell(word)
+            ids = self._char_ids(word)
             row[1 : len(ids) + 1] = ids
             row[len(ids) + 1] = _END_WORD
         return rows
 
-    def _spell(self, word: str) -> npt.NDArray[np.integer]:
+    def _char_ids(self, word: str) -> npt.NDArray[np.integer]:
         if word == BEGIN_SENTENCE:
             return np.array([_BEGIN_SENTENCE_CHAR])
         if word == END_SENTENCE:
             return np.array([_END_SENTENCE_CHAR])
         n_fit = self.max_characters - 2
-        spelled = word.encode("utf-8", "ignore")
-        if len(spelled) > n_fit:
-            spelled = spelled[:n_fit]
+        utf8 = word.encode("utf-8", "ignore")
+        if len(utf8) > n_fit:
+            utf8 = utf8[:n_fit]
             if self.spelling != "bilm-tf":
-                spelled = spelled.decode("utf-8", "ignore").encode("utf-8")
+                utf8 = utf8.decode("utf-8", "ignore").encode("utf-8")
         if self.spelling == "jamo":
-            return _jamo_ids(spelled.decode("utf-8"))
-        return np.frombuffer(spelled, dtype=np.uint8) + np.int64(_SHIFT)
+            return _jamo_ids(utf8.decode("utf-8"))
+        return np.frombuffer(utf8, dtype=np.uint8) + np.int64(_SHIFT)
 
 
 def _jamo_ids(word: str) -> npt.NDArray[np.int64]:
-    """Return the letters of Hangul syllables and the bytes of all else."""
+    """Return the ids of Hangul letters, and of the bytes of all other characters."""
     ids: list[int] = []
     for character in word:
         syllable = ord(character) - _FIRST_SYLLABLE

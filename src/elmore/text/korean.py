@@ -1,9 +1,9 @@
-"""Korean text in, its tokens and their places out: morphemes, eojeol or syllables.
+"""Korean text in, its tokens and their spans out: morphemes, eojeol or syllables.
 
-Between two spaces of a Korean text stands an eojeol: a stem with its particles and endings. As
-morphemes, 사과를 먹었다 is 사과 + 를, 먹 + 었 + 다; as eojeol it is two words. Morphemes are
-MeCab's, with the spelling that the text has: 했다 is 했 + 다, never 하 + 았 + 다. Where MeCab is
-not installed, the vocabulary of a model that was trained on its morphemes cuts almost alike.
+An eojeol is what Korean writes between spaces: a stem with its particles and endings. As morphemes,
+사과를 먹었다 is 사과 + 를, 먹 + 었 + 다; as eojeol it is two words. Morphemes are MeCab's, in their
+surface form: 했다 is 했 + 다, never 하 + 았 + 다. Where MeCab is not installed, the vocabulary of a
+model that was trained on its morphemes gives almost the same segmentation.
 """
 
 import math
@@ -24,9 +24,9 @@ _NUMBER = r"\d+(?:[.,]\d+)+"
 _EOJEOL = re.compile(rf"{_NUMBER}|\w+|[^\w\s]")
 _HANGUL = re.compile(r"[가-힣ㄱ-ㆎ]+")
 _RUN = re.compile(r"[가-힣ㄱ-ㆎ]+|[一-龥]+|\d+|[^\W\d가-힣ㄱ-ㆎ一-龥]+|[^\w\s]")
-_ZIPF = 1.1  # how fast words grow rare with their rank
-_A_WORD = 2.4  # what every word costs, so that few are better than many
-_UNKNOWN = 14.0  # what a syllable costs that is no word; half as much for each one more
+_ZIPF = 1.1  # the exponent of Zipf's law
+_A_WORD = 2.4  # a cost per word, so that fewer words are preferred
+_UNKNOWN = 14.0  # the cost of an unknown word of one syllable; half as much for each one more
 _SYLLABLE = re.compile(rf"{_NUMBER}|[가-힣]|[^\W가-힣]+|[^\w\s]")
 
 
@@ -45,8 +45,8 @@ class KoreanTokenizer:
 
     def __call__(self, text: str) -> list[Token]:
         """Return the morphemes."""
-        # MeCab takes only what UTF-8 can hold, ends at NUL and knows few kinds of white space;
-        # to put one character for one keeps the places.
+        # MeCab takes only valid UTF-8, ends at NUL and knows few kinds of white space; replacing
+        # character by character keeps the spans.
         readable = _SPACE.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
         begun = readable.lstrip(" ")
         shift = len(readable) - len(begun)  # its spans do not count the space before the text
@@ -58,15 +58,15 @@ class KoreanTokenizer:
 
 
 def has_mecab() -> bool:
-    """Say whether morphemes can be had."""
+    """Return whether MeCab is installed."""
     return find_spec("mecab") is not None
 
 
 class KoreanVocabularyTokenizer:
-    """Morphemes, by a vocabulary of them whose words stand in the order of their frequency.
+    """Morphemes, by a vocabulary of them that is sorted by frequency.
 
-    Of all ways to cut a run of Hangul the most probable is taken, each word by itself, its
-    frequency by Zipf's law. Letters, digits and Chinese characters stay together.
+    A run of Hangul gets its most probable segmentation under a unigram model, with frequencies by
+    Zipf's law. Runs of other letters, digits and Chinese characters stay together.
     """
 
     name = "korean-vocabulary"
@@ -88,7 +88,7 @@ class KoreanVocabularyTokenizer:
         return tokens
 
     def _cheapest(self, run: str) -> tuple[str, ...]:
-        """Cut a run where that costs least: costs are negative logarithms of probabilities."""
+        """Segment a run at the least cost: costs are negative log-probabilities (Viterbi)."""
         if not _HANGUL.fullmatch(run):
             return (run,)
         best = [0.0, *[math.inf] * len(run)]
@@ -108,7 +108,7 @@ class KoreanVocabularyTokenizer:
 
 
 class KoreanEojeolTokenizer:
-    """What stands between spaces, punctuation apart."""
+    """Words between spaces, punctuation separate."""
 
     name = "korean-eojeol"
 
@@ -118,7 +118,7 @@ class KoreanEojeolTokenizer:
 
 
 class KoreanSyllableTokenizer:
-    """Each Hangul syllable; other letters and digits stay together."""
+    """Hangul syllables; runs of other letters and digits stay together."""
 
     name = "korean-syllables"
 

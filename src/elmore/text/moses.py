@@ -1,16 +1,16 @@
-"""A text in, its English Moses tokens and their places out: sacremoses' rules in one pass.
+"""A text in, its English Moses tokens and their spans out: sacremoses' rules in one pass.
 
 sacremoses rewrites the whole text once per rule. Here one regular expression matches whole tokens,
 each rule a look at a token's neighbours, with sacremoses' own tables of characters and prefixes.
-What it cannot say is where one of sacremoses' substitutions eats a character that its next match
-needs (`rock'n'roll`, `a,,5`): sacremoses itself reads those few words.
+It cannot express where one of sacremoses' substitutions consumes a character that the next match
+needs (`rock'n'roll`, `a,,5`): sacremoses itself tokenizes those few words.
 """
 
 import re
 
 Word = tuple[str, int, int]  # a token's text, its start and its end
 
-# What Moses drops inside words; to it, the other ASCII control characters are white space.
+# Control characters that Moses drops inside words; the others are white space to it.
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b]")
 # No rule looks across white space between letters or digits, nor sees there an end of the text.
 _SEAM = re.compile(r"(?<=\w)\s+(?=\w)")
@@ -29,11 +29,11 @@ class MosesWords:
         self._prefixes = frozenset(self._moses.NONBREAKING_PREFIXES) - self._numeric_prefixes
 
         alpha, alnum = self._moses.IsAlpha, self._moses.IsAlnum
-        # The other numbers, such as ², stand alone before any rule asks for a number.
+        # Other numbers, such as ², are tokens of their own before any rule looks for a number.
         number = "".join(frozenset(self._moses.IsN) & frozenset(alnum))
         word = rf"{alnum}`\-"
         # `(?<=[x].)` looks at what precedes the character just matched: literals first is faster.
-        # The rules ask for neighbours, so that they are silent at either end (\A, \Z) of the text.
+        # The rules need a neighbour, so they do not apply at either end (\A, \Z) of the text.
         self._token = re.compile(
             rf"""
             ([A-Za-z0-9][A-Za-z0-9\ ]*\ )           # words between spaces: most of a text
@@ -55,11 +55,11 @@ class MosesWords:
             """,
             re.VERBOSE,
         )
-        # Two apostrophes with one neighbour between them, which the first one's rule may eat.
+        # Two apostrophes with one neighbour between them, which the first one's rule may consume.
         self._eaten = re.compile(rf"'(?:\s*|[^{alpha}]|(?<=[{alpha}].)[{alpha}](?=.[{alpha}]))'")
 
     def __call__(self, text: str) -> list[Word]:
-        """Return the words in order; each is its place's text without control characters."""
+        """Return the words in order, each the text of its span without control characters."""
         if not self._is_quirky(text):
             return self._by_pattern(text, 0)
         words = []
@@ -96,7 +96,7 @@ class MosesWords:
         return [(word, start + offset, end + offset) for word, start, end in words]
 
     def _keeps_period(self, word: str, following: str) -> bool:
-        """Say whether the period after `word` is a part of it; `following` is a character or ""."""
+        """Return whether the period after `word`, before `following`, belongs to it."""
         return (
             word in self._prefixes
             or following in self._lowers

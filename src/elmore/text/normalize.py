@@ -1,7 +1,7 @@
-"""One spelling for texts that look alike: Unicode normalization that knows where it was.
+"""Text in, normalized text or tokens with their spans in the raw text out.
 
-A Hangul syllable or an accented letter may be written as one character or as several (files from
-macOS are); NFC makes them one. A model says in its config whether its text was normalized.
+A Hangul syllable or an accented letter may be written as one character or as several (as in file
+names of macOS); NFC makes them one. A model's config says whether its text was normalized.
 """
 
 import unicodedata
@@ -13,7 +13,7 @@ Normalization = Literal["NFC"]
 
 
 def normalize(text: str, form: Normalization | None) -> str:
-    """Return the text as it looks in this form."""
+    """Return the text in a Unicode normalization form; None: as it is."""
     return text if form is None else unicodedata.normalize(form, text)
 
 
@@ -23,7 +23,7 @@ def normalizing(tokenizer: Tokenizer, form: Normalization | None) -> Tokenizer:
 
 
 class NormalizingTokenizer:
-    """Tokenizes normalized text; spans are of the text as it was given."""
+    """Tokenizes normalized text; spans are those of the raw text."""
 
     def __init__(self, tokenizer: Tokenizer, form: Normalization) -> None:
         self.name = tokenizer.name
@@ -31,7 +31,7 @@ class NormalizingTokenizer:
         self._form = form
 
     def __call__(self, text: str) -> list[Token]:
-        """Return the tokens of the normalized text, with their place in `text`."""
+        """Return the tokens of the normalized text, with their spans in `text`."""
         if unicodedata.is_normalized(self._form, text):
             return self._tokenizer(text)
         parts = _parts(text, self._form)
@@ -49,7 +49,7 @@ class NormalizingTokenizer:
 
 
 def _parts(text: str, form: Normalization) -> list[tuple[str, str]]:
-    """Cut a text where normalizing does not reach across; return each part raw and normalized."""
+    """Split a text into the smallest parts that normalize alone; return each raw and normalized."""
     parts = [("", "")]
     for character in text:
         raw, normalized = parts[-1]

@@ -7,14 +7,14 @@ from elmore.errors import ConfigError
 
 
 class SentenceSpan(NamedTuple):
-    """Where a sentence stands in its text: `text[start:end]`."""
+    """The character span of a sentence: `text[start:end]`."""
 
     start: int
     end: int
 
 
 def check_language(language: str) -> None:
-    """Refuse what is no language code; sentencex would take it for English."""
+    """Refuse what is not a language code, which sentencex would treat as English."""
     if not re.fullmatch(r"[a-z]{2,3}(-[a-z]+)*", language):
         raise ConfigError(
             f"split_sentences is {language!r}; expected a language code, such as en or ko"
@@ -25,7 +25,7 @@ def split_sentences(text: str, language: str = "en") -> list[SentenceSpan]:
     """Return the sentences of `text` in order; `language` is an ISO code such as "en" or "ko"."""
     from sentencex import get_sentence_boundaries  # noqa: PLC0415  only if used
 
-    # sentencex takes only what UTF-8 can hold; one character for one keeps the places.
+    # sentencex takes only valid UTF-8; replacing character by character keeps the spans.
     encodable = text.encode("utf-8", "replace").decode("utf-8")
     spans = []
     for boundary in get_sentence_boundaries(language, encodable):

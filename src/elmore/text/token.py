@@ -1,8 +1,8 @@
-"""What a tokenizer is, and what it gives.
+"""The interface of tokenizers: text in, tokens with their spans out.
 
-A tokenizer never loses the text: `text[token.start:token.end]` is where the token was read, so that
-vectors can be laid over the original page. `token.text` is what the model sees. The two differ only
-where characters inside a word are dropped (Moses drops ASCII control characters) or normalized.
+Tokens keep their spans: `text[token.start:token.end]` is the raw text of a token, so that vectors
+can be aligned with it. `token.text` is what the model sees. The two differ only where characters
+inside a word are dropped (Moses drops ASCII control characters) or normalized.
 """
 
 from typing import NamedTuple, Protocol
@@ -17,7 +17,7 @@ class Token(NamedTuple):
 
 
 class Tokenizer(Protocol):
-    """What every tokenizer does. `name` is what a model's config.json stores."""
+    """The interface of all tokenizers. `name` is what a model's config.json stores."""
 
     name: str
 

@@ -1,4 +1,4 @@
-"""Raw text in, tokens with their place in that text out: the tokenizers, by name."""
+"""Raw text in, tokens with their character spans out: the tokenizers, by name."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from elmore.text.token import Token, Tokenizer
 
 
 class WhitespaceTokenizer:
-    """Splits at white space and nowhere else: for text that is tokenized already."""
+    """Splits at white space only: for text that is tokenized already."""
 
     name = "whitespace"
 
@@ -51,12 +51,12 @@ _TOKENIZERS: dict[str, type[Tokenizer]] = {
 def tokenizer_by_name(name: str, vocab: Iterable[str] | None = None) -> Tokenizer:
     """Return the tokenizer that a config, a flag or a user names.
 
-    `vocab` is the model's, which korean-vocabulary cuts by.
+    `vocab` is the model's, which korean-vocabulary segments by.
     """
     if name == KoreanVocabularyTokenizer.name:
         if vocab is None:
             raise ConfigError(
-                f"{name} cuts by the vocabulary of a model, and there is none here; "
+                f"{name} segments by the vocabulary of a model, and there is none here; "
                 "choose another tokenizer"
             )
         return KoreanVocabularyTokenizer(vocab)

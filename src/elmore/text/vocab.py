@@ -13,14 +13,14 @@ _BOM = "\ufeff"  # the byte order mark
 
 
 class Vocab:
-    """Words in a fixed order; row i is word i, and no row is set apart for padding."""
+    """Words in a fixed order; row i is word i, and no row is reserved for padding."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(words)
         self._ids = {word: i for i, word in enumerate(self.words)}
         if len(self._ids) != len(self.words):
             twice = next(word for i, word in enumerate(self.words) if self._ids[word] != i)
-            raise DataError(f"the vocabulary has {twice!r} twice; each word may stand there once")
+            raise DataError(f"the vocabulary has {twice!r} twice; each word may occur once")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -38,7 +38,7 @@ class Vocab:
     def zipf(self) -> npt.NDArray[np.float32]:
         """Return the probability of each word by Zipf's law, (V,): as 1 / rank.
 
-        A vocabulary is in the order of frequency.
+        A vocabulary is sorted by frequency.
         """
         shares = 1 / np.arange(1, len(self) + 1)
         return np.asarray(shares / shares.sum(), np.float32)
@@ -56,8 +56,8 @@ class Vocab:
         return rows
 
     @classmethod
-    def read(cls, path: Path) -> "Vocab":
-        """Read a vocabulary file: UTF-8, a word a line."""
+    def load(cls, path: Path) -> "Vocab":
+        """Load a vocabulary file: UTF-8, a word a line."""
         try:
             text = path.read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
@@ -75,12 +75,12 @@ class Vocab:
         except DataError as error:
             raise FormatError(f"{path}: {error}") from None
 
-    def write(self, path: Path) -> None:
-        """Write the words, one a line."""
+    def save(self, path: Path) -> None:
+        """Save the words, one a line."""
         for word in self.words:
             if word == "" or "\n" in word or word.endswith("\r"):
-                raise DataError(f"the word {word!r} cannot stand in a file of a word a line")
+                raise DataError(f"the word {word!r} cannot be saved in a file of one word a line")
         text = "".join(f"{word}\n" for word in self.words)
         if text.startswith(_BOM):
-            text = _BOM + text  # reading takes one off
+            text = _BOM + text  # loading removes one
         path.write_bytes(text.encode("utf-8"))

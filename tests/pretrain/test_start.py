@@ -149,7 +149,7 @@ class CrashError(Exception):
     pass
 
 
-def test_going_on_with_a_stopped_run(model: Path, text: Path, tmp_path: Path) -> None:
+def test_resuming_a_stopped_run(model: Path, text: Path, tmp_path: Path) -> None:
     start = Start(read_native(model))
     changes = TRAINING | {"n_epochs": 0.5, "checkpoint_every": 2, "frozen": ("lstm",)}
     recipe = recipe_of_start("tiny", changes, start)
@@ -160,7 +160,7 @@ def test_going_on_with_a_stopped_run(model: Path, text: Path, tmp_path: Path) ->
 
     pretrain([text], tmp_path / "whole", recipe, start=start)
     with pytest.raises(CrashError):
-        pretrain([text], tmp_path / "run", recipe, start=start, tell=crash)
+        pretrain([text], tmp_path / "run", recipe, start=start, on_update=crash)
     pretrain([text], tmp_path / "run", recipe, start=start)
     for name in ("metrics.jsonl", "model/model.safetensors"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
@@ -195,7 +195,7 @@ def test_the_shape_is_the_model_s(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_of_another_model_does_not_go_on(
+def test_a_run_of_another_model_does_not_resume(
     model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = ("--out", tmp_path / "run")
