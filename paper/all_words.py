@@ -130,7 +130,7 @@ def all_words(elmo: Elmo, data: Path, semcor: Path) -> Results:
         rows[folder.name] = [n / len(words) for n in right]
     columns = ["first sense", *(f"layer {n}" if isinstance(n, int) else n for n in layers)]
     note = f"{cosine_note(elmo)} {PUBLISHED}"
-    return Results("F1 of the senses of all words, %", columns, rows, scale=100, note=note)
+    return Results("all-words WSD, F1 in %", columns, rows, scale=100, note=note)
 
 
 if __name__ == "__main__":

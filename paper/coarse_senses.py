@@ -99,7 +99,7 @@ def coarse_senses(elmo: Elmo, data: Path) -> Results:
     columns = list(next(iter(found.values())))
     rows = {word: list(accuracies.values()) for word, accuracies in found.items()}
     rows["mean"] = np.mean(list(rows.values()), axis=0).tolist()
-    title, note = "accuracy of the nearest example's sense, %", cosine_note(elmo)
+    title, note = "WSD by the nearest example, accuracy in %", cosine_note(elmo)
     return Results(title, columns, rows, scale=100, note=note)
 
 

@@ -84,8 +84,8 @@ def fill(elmo: Elmo, data: Path) -> Results:
     ):
         filler.log_prior = log_prior.nan_to_num(neginf=0.0)
         rows[f"other sentences, p(w) by the {name}"] = measured(slice(half, None), "both", 1.0)
-    columns = ["first", "among five", "among ten", "perplexity"]
-    return Results("the word that was taken out, % and perplexity", columns, rows)
+    columns = ["top 1", "top 5", "top 10", "perplexity"]
+    return Results("the removed word, accuracy in % and perplexity", columns, rows)
 
 
 if __name__ == "__main__":

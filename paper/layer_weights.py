@@ -27,7 +27,7 @@ PUBLISHED = {
 
 def layer_weights(task: Task, out: Path, *, n_seeds: int) -> Results:
     """Train the variants."""
-    title = "development score by the layers that are mixed, %"
+    title = "dev score by the layers mixed, %"
     return compare_beside_paper(
         task, out, title=title, variants=VARIANTS, n_seeds=n_seeds, published=PUBLISHED
     )

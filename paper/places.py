@@ -22,7 +22,7 @@ PUBLISHED = {
 
 def places(task: Task, out: Path, *, n_seeds: int) -> Results:
     """Train the variants."""
-    title = "development score by where ELMo stands, %"
+    title = "dev score by where ELMo is added, %"
     return compare_beside_paper(
         task, out, title=title, variants=VARIANTS, n_seeds=n_seeds, published=PUBLISHED
     )

@@ -76,7 +76,7 @@ def pos_probe(elmo: Elmo, data: Path) -> Results:
     )
     tags, gold = ([tag for s in sentences for tag in s.tags] for sentences in (train, dev))
     rows = {"dev": probe_layers(known, tags, asked, gold)}
-    return Results("accuracy of parts of speech, %", columns, rows, scale=100, note=PUBLISHED)
+    return Results("POS accuracy, %", columns, rows, scale=100, note=PUBLISHED)
 
 
 if __name__ == "__main__":

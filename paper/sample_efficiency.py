@@ -66,7 +66,7 @@ def sample_efficiency(
         spreads.append([summary.sd for summary in found])
     rows = {name: [score[k] for score in scores] for k, name in enumerate(VARIANTS)}
     _draw(sizes, rows, [[s[k] for s in spreads] for k in range(2)], out / "chart.png")
-    title = "development score by the share of the training examples, %"
+    title = "dev score by the share of the training examples, %"
     return Results(title, columns, rows, scale=100, note=PUBLISHED)
 
 
@@ -90,7 +90,7 @@ def _draw(
     axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
     axes.minorticks_off()
     axes.set_xlabel("training examples")
-    axes.set_ylabel("development score, %")
+    axes.set_ylabel("dev score, %")
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=130)

@@ -46,9 +46,9 @@ def sense_induction(elmo: Elmo, data: Path) -> Results:
         raise DataError(f"{data} has no folder of a word; expected CoarseWSD-20")
     rows = {folder.name: word_scores(elmo, folder) for folder in folders}
     rows["mean"] = np.mean(list(rows.values()), axis=0).tolist()
-    columns = ["senses", "found", "V", "ARI", "2: V", "2: ARI", "right number: V",
-               "right number: ARI"]  # fmt: skip
-    return Results("senses found without labels", columns, rows, digits=2)
+    columns = ["senses", "found", "V", "ARI", "2: V", "2: ARI", "correct number: V",
+               "correct number: ARI"]  # fmt: skip
+    return Results("word sense induction", columns, rows, digits=2)
 
 
 if __name__ == "__main__":

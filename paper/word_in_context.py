@@ -119,8 +119,8 @@ def word_in_context(elmo: Elmo, data: Path) -> Results:
             float(((values > thresholds[name]) == pairs.same).mean())
             for name, values in found[split].items()
         ]
-    title, note = "accuracy of the same meaning or another, %", cosine_note(elmo)
-    return Results(title, ["commoner", *thresholds], rows, scale=100, note=note)
+    title, note = "word in context, accuracy in %", cosine_note(elmo)
+    return Results(title, ["majority class", *thresholds], rows, scale=100, note=note)
 
 
 if __name__ == "__main__":

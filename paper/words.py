@@ -75,7 +75,7 @@ def cosine_note(elmo: Elmo) -> str:
     """Say what the cosines are of."""
     if elmo.model.calibration is None:
         return "Cosines of raw vectors: the model has no calibration."
-    return "Cosines of vectors that the model's calibration standardizes."
+    return "Cosines of vectors standardized with the model's calibration."
 
 
 def _tokens_at(sentence: Sentence, found: TokenVectors) -> Iterator[tuple[int, int]]:

@@ -17,20 +17,20 @@ RECIPES = ("tiny", "small-cpu", "original")
 BEGINNING = """# Recipes
 
 A recipe is a TOML file with five tables. `--recipe` takes `tiny`, `small-cpu`, `original` or a
-file; each field also has a flag of `elmore pretrain` and `elmore doctor`: `max_words` is
-`--max-words`. A field that is left out has its default; one that does not exist is an error. A
-limit is switched off by `"none"`. On the command line filters are written `--filters
-1:32,2:32,3:64`, and `--frozen` and `--static-fills` may be given several times.
+file. Each field is also a flag of `elmore pretrain` and `elmore doctor`: `max_words` is
+`--max-words`. Omitted fields have their defaults; unknown fields are an error. `"none"` disables a
+limit. On the command line filters are written as `--filters 1:32,2:32,3:64`, and `--frozen` and
+`--static-fills` may be repeated.
 
-A run does not resume with another recipe than it was begun with, but for `n_epochs`, `patience`,
-`evaluate_every`, `max_held_out_tokens` and `checkpoint_every`.
+A run can only be resumed with its own recipe, except for `n_epochs`, `patience`, `evaluate_every`,
+`max_held_out_tokens` and `checkpoint_every`, which may change.
 """
 TITLES = {
-    "corpus": "How raw text becomes sentences of word ids.",
-    "token_encoder": "How a word is encoded: characters, convolutions, highways, projection.",
-    "lstm": "The LSTM stack of each direction.",
-    "static": "Static word vectors that the network starts from.",
-    "training": "How the network is trained.",
+    "corpus": "From raw text to sentences of word ids.",
+    "token_encoder": "The char CNN: characters, convolutions, highway layers, projection.",
+    "lstm": "The LSTM stack, one per direction.",
+    "static": "Static word vectors to initialize the network with.",
+    "training": "Batches, softmax, optimizer, evaluation.",
 }
 
 
