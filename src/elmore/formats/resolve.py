@@ -22,14 +22,19 @@ def bundled_models() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(home.glob(f"*/{CONFIG}"))}
 
 
-def read_pretrained(name_or_path: str | Path, vocab: Path | None = None) -> Pretrained:
-    """Read a model in any format; `vocab` is for folders that have no vocabulary."""
+def read_pretrained(
+    name_or_path: str | Path, vocab: Path | None = None, *, verify: bool = True
+) -> Pretrained:
+    """Read a model in any format; `vocab` is for folders that have no vocabulary.
+
+    Files whose checksums the folder has must match them, unless `verify` is false.
+    """
     folder = _folder(name_or_path)
     is_published = any(folder.glob("*options*.json")) and not (folder / WEIGHTS).exists()
     if not is_published:
         _check_is_model(folder)
     if (folder / CONFIG).exists() and not is_published:
-        return read_native(folder, vocab)
+        return read_native(folder, vocab, verify=verify)
     return read_bilm_tf_folder(folder, vocab)
 
 
