@@ -7,6 +7,7 @@ that a typing mistake is an error and never a default.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,10 +16,17 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from elmore.checksums import FileRecord, check_file, check_names, describe_file
+from elmore.checksums import (
+    CheckedFile,
+    FileRecord,
+    check_file,
+    check_names,
+    describe_file,
+    verify_files,
+)
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import new_folder, shared_mode, write_json
-from elmore.formats.calibration import read_calibration, write_calibration
+from elmore.formats.calibration import CALIBRATION, read_calibration, write_calibration
 from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
 from elmore.formats.safetensors_files import read_safetensors
 from elmore.metadata import convert_metadata, read_metadata
@@ -106,6 +114,22 @@ def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True)
         said.normalization,
         read_calibration(folder, config),
     )
+
+
+def verify_native(folder: Path) -> Iterator[CheckedFile]:
+    """Check every file of a model folder: against its checksum if it has one, and by reading it."""
+    files = read_model_file(folder).files or {}
+    found = list(verify_files(folder, files))
+    others = [name for name in (WEIGHTS, VOCAB, CALIBRATION) if name not in files]
+    found += [CheckedFile(name, False) for name in others if (folder / name).exists()]
+    problem = None
+    if not any(one.problem for one in found):
+        try:
+            read_native(folder, verify=False)
+        except FormatError as error:
+            problem = str(error)
+    yield CheckedFile(CONFIG, False, problem)
+    yield from found
 
 
 def write_native(

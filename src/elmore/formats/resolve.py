@@ -29,7 +29,7 @@ def read_pretrained(
 
     Files whose checksums the folder has must match them, unless `verify` is false.
     """
-    folder = _folder(name_or_path)
+    folder = model_folder(name_or_path)
     is_published = any(folder.glob("*options*.json")) and not (folder / WEIGHTS).exists()
     if not is_published:
         _check_is_model(folder)
@@ -53,7 +53,8 @@ def _check_is_model(folder: Path) -> None:
         )
 
 
-def _folder(name_or_path: str | Path) -> Path:
+def model_folder(name_or_path: str | Path) -> Path:
+    """Return the folder of a model, fetched first if it is named hf://."""
     name = str(name_or_path)
     if name.startswith(_HUB):
         return _from_hub(name.removeprefix(_HUB))
