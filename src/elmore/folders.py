@@ -11,18 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from elmore.errors import ConfigError, FormatError
 from elmore.locks import LOCK
+from elmore.metadata import MAX_BYTES, parse_json, read_limited
 
 _OURS = "elmore-unfinished"  # in each folder that is being made, so that it is known for ours
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object."""
-    try:
-        content = json.loads(path.read_bytes().decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not JSON ({error}); expected a JSON object") from None
+    """Read a JSON object that no description says more of; see metadata.py."""
+    content = parse_json(read_limited(path, MAX_BYTES), path)
     if not isinstance(content, dict):
         raise FormatError(f"{path} holds a JSON {type(content).__name__}; expected an object")
     return content
@@ -43,12 +43,14 @@ def as_tuples(value: Any) -> Any:
     return tuple(as_tuples(item) for item in value) if isinstance(value, list) else value
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON object for people and machines."""
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON object, of a mapping or of a metadata object, for people and machines."""
+    if not isinstance(content, Mapping):
+        content = msgspec.to_builtins(content)
+    # NaN and infinity are not JSON, and would be refused when the file is read.
+    finite = json.loads(json.dumps(content), parse_constant=lambda _: None)
     with new_file(path) as beside:
-        beside.write_text(
-            json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+        beside.write_text(json.dumps(finite, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @contextmanager

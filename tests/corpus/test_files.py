@@ -6,8 +6,10 @@ import io
 import json
 import lzma
 import sys
+import tracemalloc
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,69 @@ def test_a_missing_extra_is_named(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=rf"pip install 'elmore\[{extra}\]'"):
         read(tmp_path / name)
+
+
+@pytest.mark.parametrize("packing", COMPRESSORS)
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.tsv"])
+def test_a_line_without_end_is_refused_where_it_is_too_long(
+    tmp_path: Path, name: str, packing: str
+) -> None:
+    path = tmp_path / f"{name}{packing}"
+    first = b'{"text": "x"}\n' if "json" in name else b"text\n"
+    path.write_bytes(COMPRESSORS[packing](first + b"a" * 30_000_000))
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataError, match="has more than 100,000 bytes in line 2; check"):
+            list(read_texts([path], "text", max_line_bytes=100_000))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 12_000_000
+
+
+def test_short_lines_of_zstandard_take_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.zst"
+    path.write_bytes(COMPRESSORS[".zst"](b"one line\n" * 4_000_000))
+    tracemalloc.start()
+    try:
+        texts = read_texts([path], "text")
+        assert [next(texts) for _ in range(1000)] == ["one line"] * 1000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 12_000_000
+
+
+def test_a_zip_that_is_encrypted_or_of_an_unknown_method(tmp_path: Path) -> None:
+    whole = zipped(LINES)
+    central = whole.index(b"PK\x01\x02")
+    for place, value, message in (
+        (8, 1, "is encrypted; decrypt it"),
+        (10, 99, "cannot be decompressed .* extract it yourself"),
+    ):
+        content = bytearray(whole)
+        content[central + place] = value
+        content[place - 2] = value
+        path = tmp_path / "a.zip"
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            read(path)
+
+
+def test_errors_of_parquet_are_one_line(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"text": ["one", "two"] * 500}), path)
+    whole = path.read_bytes()
+    n_refused = 0
+    for place in range(4, len(whole), 7):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        with suppress(DataError):
+            read(path)
+            continue
+        n_refused += 1
+        with pytest.raises(DataError, match=r"^[^\n]+$"):
+            read(path)
+    assert n_refused

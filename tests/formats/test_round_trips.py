@@ -218,8 +218,8 @@ def _without_table(bilm: BiLM) -> BiLM:
     [
         ({"n_words": 7}, "has a word table of 7 words but a vocabulary of 5"),
         ({"n_words": "5"}, "n_words is '5'; expected a whole number"),
-        ({"char_cnn": None}, "token_encoder.char_cnn is None; expected an object"),
-        ({"char_cnn": {}}, "token_encoder.char_cnn lacks activation"),
+        ({"char_cnn": None}, "token_encoder.char_cnn is null; expected an object"),
+        ({"char_cnn": {}}, "lacks token_encoder.char_cnn.char_dim"),
     ],
 )
 def test_a_damaged_encoder_of_characters_and_words(

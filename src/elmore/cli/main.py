@@ -36,6 +36,7 @@ for verb, summary in {
     "probe": "Measure what each layer knows of words' tags.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "calibrate": "Measure the means and deviations of a model's layers, for cosines.",
+    "verify": "Check the files of a model folder against their checksums.",
     "convert": "Convert a model from or to the published format.",
 }.items():
     app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used

@@ -33,7 +33,7 @@ def _field(field: Any, table: str, doc: str) -> tuple[str, Any, Any]:
         kind = Literal["NFC", "none"]
     elif kind is int:
         options["converter"] = arguments.whole_number
-    elif kind == float | None:
+    elif kind in (float | None, float | int | None):
         options["converter"], kind = _number_or_none, str
     return field.name, Annotated[kind | None, Parameter(**options)], None
 

@@ -18,6 +18,8 @@ from typing import IO, Any
 from elmore.errors import DataError, MissingExtraError
 
 _BYTES_AT_ONCE = 2**16
+_ZSTD_BYTES_AT_ONCE = 2**8  # a block of 4 bytes may hold 128 kB, so that these hold 8 MB at most
+_ENCRYPTED = 0x1  # in the flags of a file in a zip
 
 
 @contextmanager
@@ -29,7 +31,7 @@ def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
     try:
         with opener(path, "rb") as file:
             yield file
-    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, MemoryError) as error:
         raise damaged(path, error) from None
     except OSError as error:
         if error.errno is not None:  # the operating system's; gzip and bzip2 set none for bad data
@@ -44,17 +46,27 @@ def decompressed_name(path: Path) -> str:
 
 def damaged(path: Path, why: object) -> DataError:
     """Return the error for a file that cannot be read to its end."""
-    return DataError(f"{path} is damaged or truncated ({why}); download it again")
+    reason = " ".join(str(why).split())[:200]  # Parquet's has several lines
+    return DataError(f"{path} is damaged or truncated ({reason}); download it again")
 
 
 @contextmanager
 def _open_zip(path: Path, mode: str) -> Iterator[IO[bytes]]:
     with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if not name.endswith("/")]
-        if len(names) != 1:
-            raise DataError(f"{path} holds {len(names)} files; extract the one that you want")
-        with archive.open(names[0]) as file:
-            yield file
+        files = [file for file in archive.infolist() if not file.is_dir()]
+        if len(files) != 1:
+            raise DataError(f"{path} holds {len(files)} files; extract the one that you want")
+        if files[0].flag_bits & _ENCRYPTED:
+            raise DataError(f"{path} is encrypted; decrypt it, or extract it yourself")
+        try:
+            content = archive.open(files[0])
+        except NotImplementedError as error:
+            raise DataError(
+                f"{path} cannot be decompressed ({error}); extract it yourself, or compress it as "
+                "most programs do (deflate)"
+            ) from None
+        with content:
+            yield io.BufferedReader(content, _BYTES_AT_ONCE)  # type: ignore[type-var]
 
 
 def _open_zstd(path: Path, mode: str) -> IO[bytes]:
@@ -75,21 +87,22 @@ class _ZstdFile(io.RawIOBase):
         self._file = path.open("rb")
         self._zstandard = zstandard
         self._frame: Any = None
-        self._compressed = self._decompressed = b""
+        self._compressed = b""
+        self._decompressed = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         while not self._decompressed:
-            self._compressed = self._compressed or self._file.read(_BYTES_AT_ONCE)
+            self._compressed = self._compressed or self._file.read(_ZSTD_BYTES_AT_ONCE)
             if not self._compressed:
                 if self._frame is not None:
                     raise EOFError("its last frame is incomplete")
                 return 0
             self._frame = self._frame or self._zstandard.ZstdDecompressor().decompressobj()
             try:
-                self._decompressed = self._frame.decompress(self._compressed)
+                self._decompressed = memoryview(self._frame.decompress(self._compressed))
             except self._zstandard.ZstdError as error:
                 raise EOFError(error) from None
             self._compressed = b""

@@ -8,11 +8,12 @@ compressed (compression.py), and `-` is plain text from standard input.
 import hashlib
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from elmore.corpus.compression import open_decompressed
-from elmore.corpus.lines import decode_lines
+from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines
 from elmore.corpus.records import Record, read_records, record_format, value_of
 from elmore.errors import DataError
 
@@ -46,24 +47,32 @@ def fingerprint(path: Path) -> dict[str, Any]:
         return {"size": file.tell(), "sha256": digest}
 
 
-def read_texts(paths: Sequence[Path], text_field: str) -> Iterator[str]:
-    """Yield the lines of the files in order, without line ends and blank lines."""
+def read_texts(
+    paths: Sequence[Path], text_field: str, *, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[str]:
+    """Yield the lines of the files in order, without line ends and blank lines.
+
+    A line of a file that is longer than `max_line_bytes` is refused.
+    """
     check_texts(paths)
     for path in paths:
-        for (text,) in read_fields(path, [text_field]):
+        for (text,) in read_fields(path, [text_field], max_line_bytes=max_line_bytes):
             for line in text.split("\n"):
                 if line and not line.isspace():
                     yield line
 
 
-def read_fields(path: Path, fields: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def read_fields(
+    path: Path, fields: Sequence[str], *, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[tuple[str, ...]]:
     """Yield these fields of each record, or each line of plain text by itself, also if blank."""
     form = record_format(path)
     if form is None:
-        for line in decode_lines(_raw_lines(path), _name(path)):
-            yield (line,)
+        with _open(path) as file:
+            for line in decode_lines(file, _name(path), max_line_bytes=max_line_bytes):
+                yield (line,)
         return
-    for where, record in read_records(path, form, fields):
+    for where, record in read_records(path, form, fields, max_line_bytes=max_line_bytes):
         yield tuple(_text(record, field, where) for field in fields)
 
 
@@ -71,12 +80,8 @@ def _name(path: Path) -> str:
     return "standard input" if path == STANDARD_INPUT else str(path)
 
 
-def _raw_lines(path: Path) -> Iterator[bytes]:
-    if path == STANDARD_INPUT:
-        yield from sys.stdin.buffer
-    else:
-        with open_decompressed(path) as file:
-            yield from file
+def _open(path: Path) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(sys.stdin.buffer) if path == STANDARD_INPUT else open_decompressed(path)
 
 
 def _text(record: Record, field: str, where: str) -> str:

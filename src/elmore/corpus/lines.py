@@ -1,12 +1,41 @@
-"""Bytes in, lines of text out, with the number of the first line that is not UTF-8 in the error."""
+"""Bytes in, lines of text out, with the number of the first line that is not UTF-8 in the error.
 
-from collections.abc import Iterable, Iterator
+A line that does not end is refused at a limit: the memory that a text takes is that of a line, and
+a small compressed file may hold a line of gigabytes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, AnyStr
 
 from elmore.errors import DataError
 
+MAX_LINE_BYTES = 64 * 2**20
 
-def decode_lines(lines: Iterable[bytes], source: str) -> Iterator[str]:
-    """Decode UTF-8 lines and drop their ends; `source` is what the error calls the file."""
+
+def limited_lines(
+    readline: Callable[[int], AnyStr], source: str, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[AnyStr]:
+    """Give the lines of a file with their ends; refuse one that is too long before it is read."""
+    number = 0
+    while line := readline(max_line_bytes + 1):
+        number += 1
+        if len(line) > max_line_bytes:
+            raise DataError(
+                f"{source} has more than {max_line_bytes:,} bytes in line {number}; check that it "
+                "is text, and break its lines"
+            )
+        yield line
+
+
+def decode_lines(
+    lines: IO[bytes] | Iterable[bytes], source: str, *, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[str]:
+    """Decode UTF-8 lines and drop their ends; `source` is what the error calls the file.
+
+    Of a file, a line longer than `max_line_bytes` is refused.
+    """
+    if readline := getattr(lines, "readline", None):
+        lines = limited_lines(readline, source, max_line_bytes)
     for number, line in enumerate(lines, start=1):
         try:
             text = line.decode("utf-8")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elmore.corpus.compression import damaged, decompressed_name, open_decompressed
-from elmore.corpus.lines import decode_lines
+from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
 from elmore.errors import DataError, MissingExtraError
 
 Record = dict[str, Any]
@@ -26,13 +26,16 @@ def record_format(path: Path) -> str | None:
     return _FORMATS.get(Path(decompressed_name(path)).suffix.lower().removeprefix("."))
 
 
-def read_records(path: Path, form: str, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:
+def read_records(
+    path: Path, form: str, fields: Sequence[str], *, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[tuple[str, Record]]:
     """Yield the place and the values of each record that is not blank (.parquet: `fields`)."""
     if form == "parquet":
         return _read_parquet(path, fields)
     if form == "jsonl":
-        return _read_json_lines(path)
-    return _with_header(_split_tabs(path) if form == "tsv" else _split_commas(path))
+        return _read_json_lines(path, max_line_bytes)
+    split = _split_tabs if form == "tsv" else _split_commas
+    return _with_header(split(path, max_line_bytes))
 
 
 def value_of(record: Record, field: str, where: str) -> Any:
@@ -42,10 +45,14 @@ def value_of(record: Record, field: str, where: str) -> Any:
     return record[field]
 
 
-def numbered_lines(path: Path, *, latin_1: bool = False) -> Iterator[tuple[str, str]]:
+def numbered_lines(
+    path: Path, *, latin_1: bool = False, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of each line that is not blank."""
     with open_decompressed(path) as file:
-        lines = (line.decode("latin-1").encode() for line in file) if latin_1 else file
+        lines = limited_lines(file.readline, str(path), max_line_bytes)
+        if latin_1:
+            lines = (line.decode("latin-1").encode() for line in lines)
         for number, line in enumerate(decode_lines(lines, str(path)), start=1):
             if line.strip():
                 yield f"{path}, line {number}", line
@@ -55,8 +62,8 @@ def _no_field(field: str, where: str, known: Sequence[str]) -> DataError:
     return DataError(f"{where} has no field {field!r}; name one of {', '.join(map(repr, known))}")
 
 
-def _read_json_lines(path: Path) -> Iterator[tuple[str, Record]]:
-    for where, line in numbered_lines(path):
+def _read_json_lines(path: Path, max_line_bytes: int) -> Iterator[tuple[str, Record]]:
+    for where, line in numbered_lines(path, max_line_bytes=max_line_bytes):
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -81,15 +88,15 @@ def _with_header(rows: Iterator[tuple[str, list[str]]]) -> Iterator[tuple[str, R
             yield where, dict(zip(header, row, strict=True))
 
 
-def _split_tabs(path: Path) -> Iterator[tuple[str, list[str]]]:
-    for where, line in numbered_lines(path):
+def _split_tabs(path: Path, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
+    for where, line in numbered_lines(path, max_line_bytes=max_line_bytes):
         yield where, line.split("\t")
 
 
-def _split_commas(path: Path) -> Iterator[tuple[str, list[str]]]:
+def _split_commas(path: Path, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
     with open_decompressed(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        rows = csv.reader(text, strict=True)
+        rows = csv.reader(limited_lines(text.readline, str(path), max_line_bytes), strict=True)
         try:
             for row in rows:
                 if row:

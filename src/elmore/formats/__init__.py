@@ -9,9 +9,9 @@ from elmore.formats.bilm_tf import (
 )
 from elmore.formats.calibration import Calibration, measure_calibration, write_calibration
 from elmore.formats.hdf5 import NewHdf5
-from elmore.formats.native import read_native, write_native
+from elmore.formats.native import read_native, verify_native, write_native
 from elmore.formats.pretrained import Pretrained
-from elmore.formats.resolve import bundled_models, read_pretrained
+from elmore.formats.resolve import bundled_models, model_folder, read_pretrained
 
 __all__ = [
     "Calibration",
@@ -19,11 +19,13 @@ __all__ = [
     "Pretrained",
     "bundled_models",
     "measure_calibration",
+    "model_folder",
     "read_bilm_tf",
     "read_bilm_tf_folder",
     "read_native",
     "read_pretrained",
     "read_word_vectors",
+    "verify_native",
     "write_bilm_tf",
     "write_calibration",
     "write_native",

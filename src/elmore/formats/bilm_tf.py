@@ -7,17 +7,19 @@ softmax (`softmax`). Other files, such as dumped vectors, are left alone.
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import torch
 
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.folders import new_file, new_folder, read_json, write_json
-from elmore.formats.arrays import check_arrays
+from elmore.folders import new_file, new_folder, write_json
+from elmore.formats.arrays import Shape, check_arrays
 from elmore.formats.bilm_tf_names import datasets
-from elmore.formats.hdf5 import Array, NewHdf5, holds, read_arrays
+from elmore.formats.hdf5 import Array, NewHdf5, array_shapes, holds, read_arrays
 from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
+from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
 from elmore.model import (
     BiLMConfig,
     CharCnnConfig,
@@ -25,6 +27,7 @@ from elmore.model import (
     LstmConfig,
     WordTableConfig,
 )
+from elmore.model.config import Activation
 from elmore.text import Vocab
 
 OPTIONS, WEIGHTS, SOFTMAX, VOCAB = "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"
@@ -33,28 +36,49 @@ HDF5_SUFFIXES = (".hdf5", ".h5")
 # --- options.json ---------------------------------------------------------------------------------
 
 
-def _read_config(options: Mapping[str, Any], arrays: Mapping[str, Array], path: Path) -> BiLMConfig:
-    lstm = _section(options, "lstm", path)
+class _Embedding(msgspec.Struct, frozen=True):
+    dim: int
+
+
+class _CharCnn(msgspec.Struct, frozen=True):
+    activation: Activation
+    embedding: _Embedding
+    filters: tuple[tuple[int, int], ...]
+    max_characters_per_token: int
+    n_characters: Literal[261, 262] = 262  # 261 while training, 262 at inference
+    n_highway: int | None = None
+
+
+class _Lstm(msgspec.Struct, frozen=True):
+    dim: int
+    n_layers: int
+    projection_dim: int
+    cell_clip: float | int | None = None
+    proj_clip: float | int | None = None
+    use_skip_connections: bool = False
+
+
+class _Options(msgspec.Struct, frozen=True):
+    """What options.json says of the network; the rest of it is for training."""
+
+    lstm: _Lstm
+    char_cnn: _CharCnn | msgspec.UnsetType = msgspec.UNSET
+
+
+def _read_config(options: _Options, shapes: Mapping[str, Shape], path: Path) -> BiLMConfig:
+    lstm, cnn = options.lstm, options.char_cnn
     try:
-        if "char_cnn" in options:
-            cnn = _section(options, "char_cnn", path)
-            n_characters = cnn.get("n_characters", 262)
-            if n_characters not in (261, 262):  # 261 while training, 262 at inference
-                raise FormatError(
-                    f"{path}: char_cnn.n_characters is {n_characters!r}; expected 261 or 262"
-                )
+        if cnn is not msgspec.UNSET:
             encoder: CharCnnConfig | WordTableConfig = CharCnnConfig(
-                char_dim=_field(
-                    _section(cnn, "char_cnn.embedding", path), "char_cnn.embedding.dim", path
-                ),
-                filters=_filters(_field(cnn, "char_cnn.filters", path), path),
-                n_highway=cnn.get("n_highway") or 0,
-                activation=_field(cnn, "char_cnn.activation", path),
-                max_characters=_field(cnn, "char_cnn.max_characters_per_token", path),
+                char_dim=cnn.embedding.dim,
+                filters=cnn.filters,
+                n_highway=cnn.n_highway or 0,
+                activation=cnn.activation,
+                max_characters=cnn.max_characters_per_token,
                 spelling="bilm-tf",
             )
-        elif "embedding" in arrays:
-            encoder = WordTableConfig(n_words=_n_rows(arrays["embedding"]))
+        elif "embedding" in shapes:
+            encoder = WordTableConfig(n_words=_n_rows(shapes["embedding"]))
         else:
             raise FormatError(
                 f"{path} lacks char_cnn, and the weights have no embedding of words either; "
@@ -63,14 +87,14 @@ def _read_config(options: Mapping[str, Any], arrays: Mapping[str, Array], path: 
         return BiLMConfig(
             token_encoder=encoder,
             lstm=LstmConfig(
-                n_layers=_field(lstm, "lstm.n_layers", path),
-                cell_dim=_field(lstm, "lstm.dim", path),
-                projection_dim=_field(lstm, "lstm.projection_dim", path),
-                cell_clip=lstm.get("cell_clip"),
-                projection_clip=lstm.get("proj_clip"),
-                skip_connections=lstm.get("use_skip_connections", False),
+                n_layers=lstm.n_layers,
+                cell_dim=lstm.dim,
+                projection_dim=lstm.projection_dim,
+                cell_clip=lstm.cell_clip,
+                projection_clip=lstm.proj_clip,
+                skip_connections=lstm.use_skip_connections,
             ),
-            n_softmax_words=_n_rows(arrays["softmax/b"]) if "softmax/b" in arrays else None,
+            n_softmax_words=_n_rows(shapes["softmax/b"]) if "softmax/b" in shapes else None,
         )
     except ConfigError as error:
         raise FormatError(f"{path}: {error}") from None
@@ -90,47 +114,28 @@ def _write_options(model: Pretrained) -> dict[str, Any]:
             raise ConfigError(
                 "the model spells Hangul as jamo, which bilm-tf cannot; keep it as a folder of ours"
             )
-        options["char_cnn"] = {
-            "activation": encoder.activation,
-            "embedding": {"dim": encoder.char_dim},
-            "filters": [list(pair) for pair in encoder.filters],
-            "max_characters_per_token": encoder.max_characters,
-            "n_characters": encoder.n_characters,
-            "n_highway": encoder.n_highway,
-        }
-    options["lstm"] = {
-        "cell_clip": config.lstm.cell_clip,
-        "dim": config.lstm.cell_dim,
-        "n_layers": config.lstm.n_layers,
-        "proj_clip": config.lstm.projection_clip,
-        "projection_dim": config.lstm.projection_dim,
-        "use_skip_connections": config.lstm.skip_connections,
-    }
+        cnn = _CharCnn(
+            activation=encoder.activation,
+            embedding=_Embedding(encoder.char_dim),
+            filters=encoder.filters,
+            max_characters_per_token=encoder.max_characters,
+            n_highway=encoder.n_highway,
+        )
+        options["char_cnn"] = msgspec.to_builtins(cnn)
+    lstm = _Lstm(
+        dim=config.lstm.cell_dim,
+        n_layers=config.lstm.n_layers,
+        projection_dim=config.lstm.projection_dim,
+        cell_clip=config.lstm.cell_clip,
+        proj_clip=config.lstm.projection_clip,
+        use_skip_connections=config.lstm.skip_connections,
+    )
+    options["lstm"] = msgspec.to_builtins(lstm)
     return options
 
 
-def _section(options: Mapping[str, Any], name: str, path: Path) -> Mapping[str, Any]:
-    section = _field(options, name, path)
-    if not isinstance(section, dict):
-        raise FormatError(f"{path}: {name} is {section!r}; expected an object")
-    return section
-
-
-def _field(section: Mapping[str, Any], full_name: str, path: Path) -> Any:
-    name = full_name.rpartition(".")[2]
-    if name not in section:
-        raise FormatError(f"{path} lacks {full_name}; it is not a whole options.json of a biLM")
-    return section[name]
-
-
-def _n_rows(array: Array) -> int:
-    return len(array) if array.ndim else 0  # a scalar has none, and is refused for that
-
-
-def _filters(pairs: Any, path: Path) -> tuple[tuple[int, int], ...]:
-    if not isinstance(pairs, list) or not all(isinstance(pair, list) for pair in pairs):
-        raise FormatError(f"{path}: char_cnn.filters is {pairs!r}; expected [[width, number], …]")
-    return tuple(tuple(pair) for pair in pairs)
+def _n_rows(shape: Shape) -> int:
+    return shape[0] if shape else 0  # a scalar has none, and is refused for that
 
 
 # --- folders --------------------------------------------------------------------------------------
@@ -167,19 +172,14 @@ def read_bilm_tf(
     options.json does not say how the text was tokenized. The published models are English, so that
     is what raw strings get unless their user says otherwise.
     """
-    arrays = read_arrays(weights)
-    if softmax is not None:
-        arrays |= read_arrays(softmax)
-    content = read_json(options)
-    config = _read_config(content, arrays, options)
+    shapes = array_shapes(weights) | (array_shapes(softmax) if softmax else {})
+    content = parse_json(read_limited(options, MAX_BYTES), options)
+    config = _read_config(convert_metadata(content, _Options, options), shapes, options)
     words = Vocab.load(vocab) if vocab else None
     check_vocab(config, words, weights.parent)
     table = datasets(config)
-    check_arrays(
-        {name: array.shape for name, array in arrays.items()},
-        {dataset.path: dataset.shape for dataset in table},
-        weights,
-    )
+    check_arrays(shapes, {dataset.path: dataset.shape for dataset in table}, weights)
+    arrays = read_arrays(weights) | (read_arrays(softmax) if softmax else {})
     tensors = {
         name: torch.from_numpy(np.ascontiguousarray(array))
         for dataset in table
@@ -212,10 +212,11 @@ def write_bilm_tf(model: Pretrained, folder: Path) -> None:
 
 def read_word_vectors(path: Path, vocab: Vocab, projection_dim: int) -> Array:
     """Read cached token vectors: one dataset `embedding`, row i for word i of the vocabulary."""
-    arrays = read_arrays(path)
-    expected = {"embedding": (len(vocab), projection_dim)}
-    check_arrays({name: array.shape for name, array in arrays.items()}, expected, path)
-    return arrays["embedding"]
+    check_arrays(array_shapes(path), {"embedding": (len(vocab), projection_dim)}, path)
+    vectors = read_arrays(path)["embedding"]
+    if not np.isfinite(vectors).all():
+        raise FormatError(f"{path} has vectors that are not finite; make it again")
+    return vectors
 
 
 def write_word_vectors(path: str | Path, vectors: Array) -> None:

@@ -9,29 +9,46 @@ Shapes: L+1 layers, T tokens, D dim (half of it for "expected").
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from torch import Tensor
 
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import shared_mode
 from elmore.formats.arrays import check_arrays
+from elmore.formats.safetensors_files import read_safetensors
+from elmore.metadata import convert_metadata, parse_json
 from elmore.model import BiLMConfig, context_states, expected_states
 
 CALIBRATION = "calibration.safetensors"
-FORMAT = "elmore-calibration-1"
+FORMAT: Literal["elmore-calibration-1"] = "elmore-calibration-1"
+_AGAIN = "calibrate the model again, or copy the file again"
 
 CalibratedLayer = int | Literal["context", "expected"]
 Floats = npt.NDArray[np.float32]
+
+
+class _Header(msgspec.Struct, frozen=True):
+    """What the header of the file says."""
+
+    format: Literal["elmore-calibration-1"]
+    facts: str
+
+
+class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The JSON in the header: what was measured."""
+
+    n_tokens: Annotated[int, msgspec.Meta(ge=2)]
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -107,8 +124,8 @@ def write_calibration(calibration: Calibration, folder: Path) -> None:
     """Write the file of a model folder."""
     tensors = {f"{layer}.mean": mean for layer, mean in calibration.means.items()}
     tensors |= {f"{layer}.deviation": one for layer, one in calibration.deviations.items()}
-    facts = {"n_tokens": calibration.n_tokens, "texts": calibration.texts}
-    header = {"format": FORMAT, "facts": json.dumps(facts, ensure_ascii=False)}
+    facts = msgspec.json.encode(_Facts(calibration.n_tokens, calibration.texts)).decode()
+    header = msgspec.structs.asdict(_Header(FORMAT, facts))
     try:
         save_file(tensors, folder / CALIBRATION, header)
         shared_mode(folder / CALIBRATION)  # safetensors makes it private
@@ -121,16 +138,9 @@ def read_calibration(folder: Path, config: BiLMConfig) -> Calibration | None:
     path = folder / CALIBRATION
     if not path.exists():
         return None
-    try:
-        with safe_open(path, "np") as file:
-            header = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise FormatError(f"{path} cannot be read ({error}); download it again") from None
-    if header.get("format") != FORMAT:
-        raise FormatError(
-            f"{path}: format is {header.get('format')!r}; this version reads {FORMAT!r}"
-        )
+    header, tensors = read_safetensors(path, "np")
+    said = convert_metadata(header, _Header, path, fix=_AGAIN)
+    facts = convert_metadata(parse_json(said.facts.encode(), path), _Facts, path, fix=_AGAIN)
     dims: dict[CalibratedLayer, int] = dict.fromkeys(range(config.lstm.n_layers + 1), config.dim)
     dims |= {"context": config.dim, "expected": config.lstm.projection_dim}
     check_arrays(
@@ -142,14 +152,12 @@ def read_calibration(folder: Path, config: BiLMConfig) -> Calibration | None:
         },
         path,
     )
-    try:
-        facts = json.loads(header["facts"])
-        n_tokens, texts = int(facts["n_tokens"]), tuple(map(str, facts["texts"]))
-    except (KeyError, TypeError, ValueError):
-        raise FormatError(f"{path} does not say what it was measured on; make it again") from None
+    for name, tensor in tensors.items():
+        if not np.isfinite(tensor).all() or (name.endswith(".deviation") and (tensor <= 0).any()):
+            raise FormatError(f"{path}: {name} has numbers that it cannot have; {_AGAIN}")
     return Calibration(
         {layer: tensors[f"{layer}.mean"] for layer in dims},
         {layer: tensors[f"{layer}.deviation"] for layer in dims},
-        n_tokens,
-        texts,
+        facts.n_tokens,
+        facts.texts,
     )

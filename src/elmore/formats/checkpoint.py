@@ -16,6 +16,7 @@ from torch import Tensor
 
 from elmore.errors import FormatError
 from elmore.folders import sync
+from elmore.metadata import parse_json
 
 FORMAT = "elmore-checkpoint-1"
 
@@ -60,7 +61,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
                 )
             # copied: matrix products round by how memory is aligned
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-            return Checkpoint(tensors, json.loads(header["facts"]))
+            facts = parse_json(header.get("facts", "").encode(), path)
+            return Checkpoint(tensors, facts)
     except SafetensorError as error:
         raise FormatError(
             f"{path} cannot be read ({error}); remove it to begin this run again"

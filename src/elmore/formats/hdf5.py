@@ -1,6 +1,7 @@
 """Arrays in HDF5 files, read and written so that every failure is an error and never a crash."""
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,38 +10,79 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import FormatError
+from elmore.formats.arrays import Shape
 
 Array = npt.NDArray[np.float32]
 
 # What h5py raises for a damaged file depends on the place of the damage.
-_DAMAGE = (OSError, RuntimeError, KeyError, ValueError)
+_DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError, MemoryError)
+
+# Weights hardly compress, and a compressed array of this size may hold anything.
+_MOST_COMPRESSED, _SMALL = 100, 2**20
 
 
 def holds(path: Path, name: str) -> bool:
     """Return whether a file has a group or dataset of this name at its top."""
     with _open(path) as file:
         try:
-            return name in file
+            return name in file.keys()  # noqa: SIM118  no link is followed
+        except _DAMAGE as error:
+            raise _damaged(path, error) from None
+
+
+def array_shapes(path: Path) -> dict[str, Shape]:
+    """Return the shape of each dataset of a file by its full path, before anything is read."""
+    with _open(path) as file:
+        try:
+            return {name: item.shape for name, item in _datasets(file, path)}
         except _DAMAGE as error:
             raise _damaged(path, error) from None
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
     """Read every dataset of a file as float32, by its full path."""
-    arrays: dict[str, Array] = {}
-
-    def read(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            if item.shape is None or item.dtype.kind != "f":
-                raise FormatError(f"{path}: {name} holds {item.dtype}; expected floating point")
-            arrays[name] = np.asarray(item, dtype=np.float32)
-
-    with _open(path) as file:
+    with _open(path) as file, np.errstate(over="ignore"):  # what overflows is not finite
         try:
-            file.visititems(read)
+            return {
+                name: np.asarray(item, dtype=np.float32) for name, item in _datasets(file, path)
+            }
         except _DAMAGE as error:
             raise _damaged(path, error) from None
-    return arrays
+
+
+def _datasets(file: Any, path: Path) -> Iterator[tuple[str, Any]]:
+    """Give the datasets whose numbers are in this file, refusing all that leads out of it."""
+    seen = set()
+    groups = [("", file)]
+    while groups:
+        above, group = groups.pop()
+        for key in group:
+            name = f"{above}{key}"
+            if not isinstance(group.get(key, getlink=True), h5py.HardLink):
+                raise FormatError(f"{path}: {name} is a link; expected the array itself")
+            item = group[key]
+            if item in seen:
+                raise FormatError(f"{path} has {name} twice; copy it again")
+            seen.add(item)
+            if isinstance(item, h5py.Dataset):
+                _check_dataset(item, name, path)
+                yield name, item
+            elif isinstance(item, h5py.Group):
+                groups.append((f"{name}/", item))
+
+
+def _check_dataset(item: Any, name: str, path: Path) -> None:
+    if item.shape is None or item.dtype.kind != "f":
+        raise FormatError(f"{path}: {name} holds {item.dtype}; expected floating point")
+    if item.external or item.is_virtual:
+        raise FormatError(f"{path}: {name} is in another file; expected its numbers in this one")
+    stored = min(item.id.get_storage_size(), path.stat().st_size)
+    most = stored if item.chunks is None else max(stored * _MOST_COMPRESSED, _SMALL)
+    if item.size * item.dtype.itemsize > most or (item.size and not stored):
+        raise FormatError(
+            f"{path}: {name} promises {item.size:,} numbers, but the file has {stored:,} bytes of "
+            "them; copy it again"
+        )
 
 
 class NewHdf5:
@@ -102,8 +144,8 @@ def _open(path: Path) -> Any:
     try:
         return h5py.File(path, "r")
     except OSError as error:
-        raise FormatError(f"{path} is not a whole HDF5 file ({error}); copy it anew") from None
+        raise FormatError(f"{path} is not a whole HDF5 file ({error}); copy it again") from None
 
 
 def _damaged(path: Path, error: Exception) -> FormatError:
-    return FormatError(f"{path} cannot be read ({error}); copy it anew")
+    return FormatError(f"{path} cannot be read ({error}); copy it again")

@@ -1,6 +1,7 @@
 """A biLM with all that its use needs, and the strictness that every format shares."""
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,5 +90,11 @@ def build_bilm(config: BiLMConfig, tensors: Mapping[str, Tensor], where: Path) -
     check_arrays({name: tuple(tensor.shape) for name, tensor in tensors.items()}, expected, where)
     # Copied into memory of torch's own alignment: matrix products round by how memory is aligned.
     owned = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
+    for name, tensor in owned.items():
+        # The sum alone is fast; it may overflow where no weight did.
+        if not math.isfinite(tensor.sum().item()) and not tensor.isfinite().all():
+            raise FormatError(
+                f"{where}: {name} has weights that are not finite; copy or download it again"
+            )
     bilm.load_state_dict(owned, assign=True)
     return bilm.eval()

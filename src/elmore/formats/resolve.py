@@ -22,14 +22,19 @@ def bundled_models() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(home.glob(f"*/{CONFIG}"))}
 
 
-def read_pretrained(name_or_path: str | Path, vocab: Path | None = None) -> Pretrained:
-    """Read a model in any format; `vocab` is for folders that have no vocabulary."""
-    folder = _folder(name_or_path)
+def read_pretrained(
+    name_or_path: str | Path, vocab: Path | None = None, *, verify: bool = True
+) -> Pretrained:
+    """Read a model in any format; `vocab` is for folders that have no vocabulary.
+
+    Files whose checksums the folder has must match them, unless `verify` is false.
+    """
+    folder = model_folder(name_or_path)
     is_published = any(folder.glob("*options*.json")) and not (folder / WEIGHTS).exists()
     if not is_published:
         _check_is_model(folder)
     if (folder / CONFIG).exists() and not is_published:
-        return read_native(folder, vocab)
+        return read_native(folder, vocab, verify=verify)
     return read_bilm_tf_folder(folder, vocab)
 
 
@@ -48,7 +53,8 @@ def _check_is_model(folder: Path) -> None:
         )
 
 
-def _folder(name_or_path: str | Path) -> Path:
+def model_folder(name_or_path: str | Path) -> Path:
+    """Return the folder of a model, fetched first if it is named hf://."""
     name = str(name_or_path)
     if name.startswith(_HUB):
         return _from_hub(name.removeprefix(_HUB))

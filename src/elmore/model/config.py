@@ -11,7 +11,9 @@ Spelling = Literal["bytes", "jamo", "bilm-tf"]
 Precision = Literal["float32", "bfloat16"]
 Part = Literal["token_encoder", "word_table", "lstm", "softmax"]
 
-_MOST_LAYERS, _LARGEST = 100, 2**24  # beyond these a file must be damaged
+# Beyond these a file is damaged. Words are padded to max_characters, so that it costs memory.
+_MOST_LAYERS, _MOST_CHARACTERS, _LARGEST = 100, 1024, 2**24
+_LARGEST_CLIP = 3.4028234e38  # in float32
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,12 @@ class CharCnnConfig:
         pairs = self.filters if isinstance(self.filters, tuple) else ()
         if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
             raise ConfigError(f"filters is {self.filters}; expected pairs of [width, number]")
+        at_least(1, largest=_MOST_LAYERS, **{"the number of widths in filters": len(pairs)})
         for width, number in self.filters:
-            at_least(
-                1, largest=_LARGEST, **{"a filter's width": width, "a filter's number": number}
-            )
+            at_least(1, largest=_MOST_CHARACTERS, **{"a filter's width": width})
+            at_least(1, largest=_LARGEST, **{"a filter's number": number})
         widest = max(width for width, _ in self.filters)
-        at_least(widest, largest=_LARGEST, max_characters=self.max_characters)
+        at_least(widest, largest=_MOST_CHARACTERS, max_characters=self.max_characters)
         one_of(Activation, activation=self.activation)
         one_of(Spelling, spelling=self.spelling)
 
@@ -95,9 +97,9 @@ class LstmConfig:
     """Dimensions of the cell state c."""
     projection_dim: int
     """Dimensions of the output h, and of a token's vector. Equal to cell_dim: no projection."""
-    cell_clip: float | None = 3.0
+    cell_clip: float | int | None = 3.0
     """Largest magnitude in c; None for no limit."""
-    projection_clip: float | None = 3.0
+    projection_clip: float | int | None = 3.0
     """Largest magnitude in a projected h; None for no limit."""
     skip_connections: bool = True
     """Whether the output of each layer but the first adds its input."""
@@ -112,8 +114,10 @@ class LstmConfig:
             )
         for name in ("cell_clip", "projection_clip"):
             clip = getattr(self, name)
-            if clip is not None and not (type(clip) in (int, float) and clip > 0):
-                raise ConfigError(f"{name} is {clip!r}; expected a number above 0, or none")
+            if clip is not None and not (type(clip) in (int, float) and 0 < clip <= _LARGEST_CLIP):
+                raise ConfigError(
+                    f"{name} is {clip!r}; expected a number above 0 that float32 can hold, or none"
+                )
         if not isinstance(self.skip_connections, bool):
             raise ConfigError(
                 f"skip_connections is {self.skip_connections!r}; expected true or false"

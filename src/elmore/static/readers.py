@@ -75,7 +75,7 @@ def _rows(file: Any, path: Path, max_words: int | None) -> Iterator[Rows]:
         yield some, vectors
     if n_read < wanted or (max_words is None and n_read > wanted):
         raise FormatError(
-            f"{path} says that it has {n_words} words and has {n_read}; get the file again"
+            f"{path} says that it has {n_words} words and has {n_read}; download it again"
         )
 
 
@@ -178,7 +178,7 @@ def _binary_rows(file: IO[bytes], path: Path, n_words: int, dim: int) -> Iterato
                 if not more:
                     raise FormatError(
                         f"{path} says that it has {n_words} words and ends in word "
-                        f"{first + row + 1}; get the file again"
+                        f"{first + row + 1}; download it again"
                     )
                 buffer, place = buffer[place:] + more, 0
                 space = buffer.find(b" ")

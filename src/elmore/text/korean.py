@@ -8,10 +8,10 @@ model that was trained on its morphemes gives almost the same segmentation.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elmore.errors import MissingExtraError
 from elmore.text.token import Token
@@ -49,12 +49,27 @@ class KoreanTokenizer:
         # character by character keeps the spans.
         readable = _SPACE.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
         begun = readable.lstrip(" ")
-        shift = len(readable) - len(begun)  # its spans do not count the space before the text
-        spans = (
-            (morpheme.span.start + shift, morpheme.span.end + shift)
-            for morpheme in self._mecab.parse(begun)
-        )
-        return [Token(text[start:end], start, end) for start, end in spans]
+        place = len(readable) - len(begun)
+        tokens = []
+        # The library's own list of morphemes looks for each one's place from the text's beginning.
+        for node in self._best_path(begun):
+            start = place + node.rlength - node.length  # what is left out is spaces, a byte each
+            place = start + len(node.surface)
+            tokens.append(Token(text[start:place], start, place))
+        return tokens
+
+    def _best_path(self, text: str) -> Iterator[Any]:
+        tagger = self._mecab._tagger
+        from mecab import MeCabError  # noqa: PLC0415  an extra
+        from mecab.utils import create_lattice  # noqa: PLC0415
+
+        lattice = create_lattice(text)
+        if not tagger.parse(lattice):
+            raise MeCabError(tagger.what())
+        node = lattice.bos_node().next
+        while node.next is not None:  # the last is the end of the text
+            yield node
+            node = node.next
 
 
 def has_mecab() -> bool:

@@ -4,17 +4,25 @@ A Hangul syllable or an accented letter may be written as one character or as se
 names of macOS); NFC makes them one. A model's config says whether its text was normalized.
 """
 
+import re
 import unicodedata
+from itertools import groupby, pairwise
 from typing import Literal
 
 from elmore.text.token import Token, Tokenizer
 
 Normalization = Literal["NFC"]
 
+_LONG_STRETCH = re.compile(r"[^\x00-\u02ff]{1000,}")  # no character below is a combining mark
+
 
 def normalize(text: str, form: Normalization | None) -> str:
     """Return the text in a Unicode normalization form; None: as it is."""
-    return text if form is None else unicodedata.normalize(form, text)
+    if form is None:
+        return text
+    # unicodedata sorts marks in time that is quadratic in the length of their run. What is sorted
+    # already, it only looks at.
+    return unicodedata.normalize(form, _LONG_STRETCH.sub(_sort_marks, text))
 
 
 def normalizing(tokenizer: Tokenizer, form: Normalization | None) -> Tokenizer:
@@ -32,7 +40,7 @@ class NormalizingTokenizer:
 
     def __call__(self, text: str) -> list[Token]:
         """Return the tokens of the normalized text, with their spans in `text`."""
-        if unicodedata.is_normalized(self._form, text):
+        if normalize(text, self._form) == text:
             return self._tokenizer(text)
         parts = _parts(text, self._form)
         starts: list[int] = []
@@ -49,14 +57,27 @@ class NormalizingTokenizer:
 
 
 def _parts(text: str, form: Normalization) -> list[tuple[str, str]]:
-    """Split a text into the smallest parts that normalize alone; return each raw and normalized."""
-    parts = [("", "")]
-    for character in text:
-        raw, normalized = parts[-1]
+    """Split a text where normalizing does not reach across; return each part raw and normalized."""
+    starts = [0]
+    before = ""  # the last character so far, normalized, if the next one may combine with it
+    for place, character in enumerate(text):
         alone = unicodedata.normalize(form, character)
-        together = unicodedata.normalize(form, raw + character)
-        if together == normalized + alone and not unicodedata.combining(alone[0]):
-            parts.append((character, alone))
-        else:
-            parts[-1] = (raw + character, together)
-    return parts
+        if unicodedata.combining(alone[0]):
+            before = ""  # marks stay with what precedes them, and nothing combines across them
+            continue
+        together = unicodedata.normalize(form, before + character)
+        if not before or together == before + alone:
+            starts.append(place)
+        before = "" if unicodedata.combining(together[-1]) else together[-1]
+    raw = (text[start:end] for start, end in pairwise([*starts, len(text)]))
+    return [(part, normalize(part, form)) for part in raw]
+
+
+def _sort_marks(stretch: re.Match[str]) -> str:
+    """Return a stretch decomposed, its combining marks in canonical order."""
+    characters = [c for each in stretch.group() for c in unicodedata.normalize("NFD", each)]
+    runs = groupby(characters, lambda c: unicodedata.combining(c) > 0)
+    return "".join(
+        "".join(sorted(run, key=unicodedata.combining) if are_marks else run)
+        for are_marks, run in runs
+    )

@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import DataError, FormatError
+from elmore.metadata import read_limited
 from elmore.text.chars import UNKNOWN
 
 _BOM = "\ufeff"  # the byte order mark
+_MAX_BYTES, _MAX_WORDS = 2**28, 2**24  # what no softmax has rows for
 
 
 class Vocab:
@@ -58,8 +60,11 @@ class Vocab:
     @classmethod
     def load(cls, path: Path) -> "Vocab":
         """Load a vocabulary file: UTF-8, a word a line."""
+        content = read_limited(path, _MAX_BYTES)
+        if content.count(b"\n") > _MAX_WORDS:
+            raise FormatError(f"{path} has more than {_MAX_WORDS:,} lines; expected a vocabulary")
         try:
-            text = path.read_bytes().decode("utf-8")
+            text = content.decode("utf-8")
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             raise FormatError(f"{path} is not UTF-8 in line {line}; a vocabulary must be") from None

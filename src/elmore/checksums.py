@@ -1,0 +1,91 @@
+"""Files in, their sizes and checksums out, to be written into the metadata beside them and checked.
+
+The checksum is XXH3, 128 bits: it finds damage, at the speed of memory (a model of 19 MB in 3 ms,
+where SHA-256 takes 22 and CRC-32 11); it is no protection against forgery. Below everything.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import msgspec
+import xxhash
+
+from elmore.errors import FormatError
+
+_BYTES_AT_ONCE = 2**20
+
+
+class FileRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What metadata says of a data file."""
+
+    size: Annotated[int, msgspec.Meta(ge=0)]
+    """Bytes."""
+    xxh3: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+    """XXH3, 128 bits, in hexadecimal."""
+
+
+class CheckedFile(NamedTuple):
+    """What became of checking one file of a folder."""
+
+    name: str
+    has_checksum: bool
+    problem: str | None = None
+    """What is wrong, in a sentence; None if nothing is."""
+
+
+def checksum(path: Path) -> str:
+    """Return the checksum of a file, which is read block by block."""
+    digest = xxhash.xxh3_128()
+    with path.open("rb", buffering=0) as file:
+        block = bytearray(_BYTES_AT_ONCE)
+        view = memoryview(block)
+        while n_read := file.readinto(block):
+            digest.update(view[:n_read])
+    return digest.hexdigest()
+
+
+def checksum_bytes(content: bytes | bytearray | memoryview) -> str:
+    """Return the checksum of bytes that are in memory, such as a block of a large file."""
+    return xxhash.xxh3_128_hexdigest(content)
+
+
+def describe_file(path: Path) -> FileRecord:
+    """Return what metadata is to say of a file."""
+    return FileRecord(path.stat().st_size, checksum(path))
+
+
+def check_file(path: Path, expected: FileRecord, *, fix: str = "copy or download it again") -> None:
+    """Refuse a file that is not the one its metadata was written beside."""
+    if not path.is_file():
+        raise FormatError(f"{path} is missing; {fix}")
+    size = path.stat().st_size
+    if size != expected.size:
+        raise FormatError(
+            f"{path} is damaged: it has {size:,} bytes, expected {expected.size:,}; {fix}"
+        )
+    found = checksum(path)
+    if found != expected.xxh3:
+        raise FormatError(
+            f"{path} is damaged: its checksum is {found}, expected {expected.xxh3}; {fix}"
+        )
+
+
+def check_names(files: Mapping[str, FileRecord], where: Path) -> None:
+    """Refuse names of data files that lead out of the folder of their metadata, `where`."""
+    for name in files:
+        if name in {"", ".", ".."} or any(mark in name for mark in "/\\:\0"):
+            raise FormatError(
+                f"{where}: files has the name {name!r}; expected names of files beside it"
+            )
+
+
+def verify_files(folder: Path, files: Mapping[str, FileRecord]) -> Iterator[CheckedFile]:
+    """Check each file that the metadata of a folder lists, and give all, damaged or not."""
+    for name, record in files.items():
+        try:
+            check_file(folder / name, record)
+        except FormatError as error:
+            yield CheckedFile(name, True, str(error))
+        else:
+            yield CheckedFile(name, True)

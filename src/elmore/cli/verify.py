@@ -1,0 +1,59 @@
+"""`elmore verify`: is every file of a folder what it was when it was written?"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from elmore.errors import FormatError
+
+# The metadata file of each kind of folder and its format, and what checks such a folder: a function
+# of the folder that gives a CheckedFile (checksums.py) for each of its files.
+_KINDS = {
+    ("config.json", "elmore-bilm-1"): "elmore.formats:verify_native",
+}
+
+
+def verify(folder: str) -> None:
+    """Check the files of a folder against their checksums; exit with 2 if one is damaged.
+
+    A line for each file: ok, damaged, or ok without a checksum (such folders were written by
+    earlier versions; elmore convert adds checksums). JSON Lines in a pipe.
+
+    Parameters
+    ----------
+    folder
+        A model folder, the name of a bundled model, or hf://owner/name.
+    """
+    from elmore.formats import model_folder
+
+    path = model_folder(folder)
+    n_files, damaged = 0, []
+    for file in _check_of(path)(path):
+        n_files += 1
+        if file.problem:
+            damaged.append(file.problem)
+        status = "damaged" if file.problem else "ok" if file.has_checksum else "no checksum"
+        if sys.stdout.isatty():
+            sys.stdout.write(f"{file.name}: {status}\n")
+        else:
+            facts: dict[str, Any] = {"file": file.name, "status": status, "problem": file.problem}
+            sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+    if damaged:
+        raise FormatError(f"{len(damaged)} of {n_files} files are damaged: {' '.join(damaged)}")
+
+
+def _check_of(folder: Path) -> Callable[[Path], Iterator[Any]]:
+    from elmore.folders import is_format
+
+    for (name, form), check in _KINDS.items():
+        if is_format(folder / name, form):
+            module, _, function = check.partition(":")
+            found: Callable[[Path], Iterator[Any]] = getattr(import_module(module), function)
+            return found
+    raise FormatError(
+        f"{folder} is no folder that verify knows; expected one with a readable "
+        f"{' or '.join(name for name, _ in _KINDS)} of this version"
+    )

@@ -1,0 +1,78 @@
+"""`elmore verify`: each file with a line, and exit 2 for a folder that is damaged."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Refused, Run, check_one_line
+
+
+@pytest.fixture
+def folder(elmore: Run, tiny_model: Path, tmp_path: Path) -> Path:
+    assert elmore("convert", tiny_model, "--out", tmp_path / "model").code == 0
+    return tmp_path / "model"
+
+
+def test_a_whole_folder(elmore: Run, folder: Path) -> None:
+    statuses = {line["file"]: line["status"] for line in elmore("verify", folder).records}
+    assert statuses == {"config.json": "no checksum", "model.safetensors": "ok"}
+
+
+@pytest.mark.parametrize("name", ["en", "ko"])
+def test_the_bundled_models(elmore: Run, name: str) -> None:
+    statuses = {line["file"]: line["status"] for line in elmore("verify", name).records}
+    assert set(statuses) == {
+        "config.json", "model.safetensors", "vocab.txt", "calibration.safetensors",
+    }  # fmt: skip
+    assert [name for name, status in statuses.items() if status != "ok"] == ["config.json"]
+
+
+def test_one_flipped_bit(elmore: Run, refused: Refused, folder: Path) -> None:
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    result = elmore("verify", folder)
+    assert result.code == 2
+    check_one_line(result.err)
+    assert "1 of 2 files are damaged" in result.err
+    assert f"{path} is damaged: its checksum is" in result.err
+    statuses = [json.loads(line)["status"] for line in result.out.splitlines()]
+    assert statuses == ["no checksum", "damaged"]
+    assert f"{path} is damaged" in refused("embed", "hi", "-m", folder)
+
+
+def test_folders_without_checksums_are_read_and_get_them(elmore: Run, folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    expected = config.pop("files")
+    (folder / "config.json").write_text(json.dumps(config))
+    statuses = {line["file"]: line["status"] for line in elmore("verify", folder).records}
+    assert statuses == {"config.json": "no checksum", "model.safetensors": "no checksum"}
+    assert elmore("convert", folder, "--out", folder.with_name("new")).code == 0
+    new = json.loads((folder.with_name("new") / "config.json").read_text())
+    assert new == config | {"files": expected}
+
+
+def test_damage_that_only_reading_finds(elmore: Run, folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    del config["files"]
+    (folder / "config.json").write_text(json.dumps(config))
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[:-4] + b"\xff\xff\xff\xff")
+    result = elmore("verify", folder)
+    assert result.code == 2
+    assert "weights that are not finite" in result.err
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "..", "a\\b", ""])
+def test_names_that_lead_out_of_the_folder(refused: Refused, folder: Path, name: str) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["files"][name] = {"size": 1, "xxh3": "0" * 32}
+    (folder / "config.json").write_text(json.dumps(config))
+    assert "expected names of files beside it" in refused("verify", folder)
+    assert "expected names of files beside it" in refused("info", folder)
+
+
+def test_a_folder_of_another_kind(refused: Refused, tiny_model: Path) -> None:
+    assert "is no folder that verify knows" in refused("verify", tiny_model)
