@@ -22,15 +22,15 @@ file. Each field is also a flag of `elmore pretrain` and `elmore doctor`: `max_w
 limit. On the command line filters are written as `--filters 1:32,2:32,3:64`, and `--frozen` and
 `--static-fills` may be repeated.
 
-A run can only be resumed with its own recipe, except for `n_epochs`, `patience`, `evaluate_every`,
-`max_held_out_tokens` and `checkpoint_every`, which may change.
+A run resumes only with the recipe that it was started with, except for `n_epochs`, `patience`,
+`evaluate_every`, `max_held_out_tokens` and `checkpoint_every`.
 """
 TITLES = {
-    "corpus": "From raw text to sentences of word ids.",
+    "corpus": "How raw text becomes sentences of word ids.",
     "token_encoder": "The char CNN: characters, convolutions, highway layers, projection.",
-    "lstm": "The LSTM stack, one per direction.",
-    "static": "Static word vectors to initialize the network with.",
-    "training": "Batches, softmax, optimizer, evaluation.",
+    "lstm": "The LSTM stack of each direction.",
+    "static": "Static word vectors that the network starts from.",
+    "training": "How the network is trained.",
 }
 
 
