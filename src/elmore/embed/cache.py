@@ -15,6 +15,7 @@ from threading import Lock
 import torch
 from torch import Tensor
 
+from elmore.engine.threads import after_fork_in_child
 from elmore.errors import ConfigError
 from elmore.text import Vocab
 
@@ -43,6 +44,7 @@ class WordCache:
         with torch.inference_mode(False):  # it outlives the mode it was made in
             self._table = torch.empty(self._n_known + max_words, projection_dim, device=device)
         self._lock = Lock()  # one Elmo may serve several threads
+        after_fork_in_child(self._unlock)
         self._rows: dict[str, int] = {}
         self._ring: list[str] = []  # the word of each row after the known ones
         self._next = 0
@@ -81,7 +83,7 @@ class WordCache:
         """Forget every word that was spelled; the known ones stay."""
         with self._lock:
             for word in self._ring:
-                del self._rows[word]
+                self._rows.pop(word, None)
             self._ring, self._next = [], 0
 
     def fingerprint(self) -> str:
@@ -89,6 +91,12 @@ class WordCache:
         digest = hashlib.sha256("\n".join(list(self._rows)[: self._n_known]).encode())
         digest.update(self._table[: self._n_known].numpy(force=True).data)
         return digest.hexdigest()
+
+    def _unlock(self) -> None:
+        """In a forked child: if another thread was at work here, drop what it left half done."""
+        if self._lock.locked():
+            self._lock = Lock()
+            self.clear()
 
     def _add(self, words: Sequence[str], vectors: Tensor) -> None:
         """Remember words that are not here; the oldest go first."""
