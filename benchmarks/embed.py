@@ -31,7 +31,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from elmore import BiLM, Elmo
-from elmore.engine import has_bfloat16
+from elmore.engine import FastEngine, has_bfloat16
+from elmore.engine.lstm_steps import lstm_steps
 from elmore.formats import Pretrained
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.model.config import Precision
@@ -227,6 +228,27 @@ def measure(shape: str, precision: Precision, n_rounds: int) -> dict[str, Any]:
     }
 
 
+def compiled_steps(n_rounds: int) -> dict[str, float]:
+    """Return the ms that `en` takes for one sentence, its LSTM steps compiled and not."""
+    compiled, interpreted = Elmo.from_pretrained("en"), Elmo.from_pretrained("en")
+    engine = interpreted.reader.engine
+    assert isinstance(engine, FastEngine)
+    for layer in (layer for stack in engine.stacks for layer in stack.layers):
+        layer.steps = lstm_steps
+    jobs = {"compiled": compiled, "interpreted": interpreted}
+    one = [ONE_SENTENCE.split()]
+    for elmo in jobs.values():
+        for _ in range(5):  # TorchScript looks at the first calls before it settles
+            vectors = elmo.encode_tokens(one)[0].vectors
+        assert (vectors == compiled.encode_tokens(one)[0].vectors).all()
+    rounds = [
+        {name: seconds(lambda: elmo.encode_tokens(one)) for name, elmo in jobs.items()}  # noqa: B023
+        for _ in range(40 * n_rounds)
+    ]
+    found = {name: 1000 * statistics.median(round_[name] for round_ in rounds) for name in jobs}
+    return {**found, "ratio": found["compiled"] / found["interpreted"]}
+
+
 def peak_memory(shape: str) -> float:
     """Return the peak of a process that embeds the same sentences, torch and weights included."""
     command = [sys.executable, __file__, "--peak-memory-of", shape]
@@ -306,6 +328,7 @@ def main() -> None:
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "English tokenizer, tokens/s": tokenizer_speed(),
+        "one sentence of 19 words on en, LSTM steps, ms": compiled_steps(arguments.rounds),
         "shapes": {
             f"{shape}, {precision}": measure(shape, precision, arguments.rounds)
             for shape in arguments.shapes

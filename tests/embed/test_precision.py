@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from elmore import BiLM, Elmo
-from elmore.engine.matmul import Bfloat16Matmul, Float32Matmul, Matmul, RoundedMatmul
+from elmore.engine.matmul import Matmul
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
@@ -59,9 +59,9 @@ def test_every_way_of_multiplying_agrees() -> None:
     start = torch.randn(5, 32, generator=generator)
     exact = start + x @ weight
     kinds: list[tuple[Matmul, float]] = [
-        (Float32Matmul(), 1e-5),
-        (RoundedMatmul(), 0.2),
-        (Bfloat16Matmul(), 0.25),
+        (Matmul(), 1e-5),
+        (Matmul(rounds=True), 0.2),
+        (Matmul(rounds=True, in_hardware=True), 0.25),
     ]
     found = []
     for products, tolerance in kinds:

@@ -16,6 +16,7 @@ from threading import Lock
 import torch
 from torch import Tensor
 
+from elmore.engine.threads import after_fork_in_child
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained, read_word_vectors
 from elmore.text import Vocab
@@ -56,6 +57,7 @@ class WordCache:
         with torch.inference_mode(False):  # it outlives the mode it was made in
             self._table = torch.empty(self._n_fixed + max_words, projection_dim, device=device)
         self._lock = Lock()  # one Elmo may serve several threads
+        after_fork_in_child(self._unlock)
         self._rows: dict[str, int] = {}
         self._ring: list[str] = []  # the word of each row after the fixed ones
         self._next = 0
@@ -94,7 +96,7 @@ class WordCache:
         """Drop all words but the fixed ones."""
         with self._lock:
             for word in self._ring:
-                del self._rows[word]
+                self._rows.pop(word, None)
             self._ring, self._next = [], 0
 
     def fingerprint(self) -> str:
@@ -102,6 +104,12 @@ class WordCache:
         digest = hashlib.sha256("\n".join(list(self._rows)[: self._n_fixed]).encode())
         digest.update(self._table[: self._n_fixed].numpy(force=True).data)
         return digest.hexdigest()
+
+    def _unlock(self) -> None:
+        """In a forked child: if another thread was at work here, drop what it left half done."""
+        if self._lock.locked():
+            self._lock = Lock()
+            self.clear()
 
     def _add(self, words: Sequence[str], vectors: Tensor) -> None:
         """Cache new words; the oldest are dropped first."""

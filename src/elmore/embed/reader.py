@@ -85,6 +85,7 @@ class Reader:
                 f"precision is {self.precision}; the textbook engine has float32 only"
             )
         self._engine: Engine | None = None
+        self._modules = list(self.bilm.modules())  # walking them takes longer than their weights
         self._weights: list[tuple[int, int]] = []
         self.cache = WordCache(
             self.bilm.config.lstm.projection_dim, cache_words, word_vectors, self.device
@@ -93,7 +94,12 @@ class Reader:
     @property
     def engine(self) -> Engine:
         """What runs the network; rebuilt when its weights have changed, as in training."""
-        weights = [(id(weight), weight._version) for weight in self.bilm.parameters()]
+        weights = [
+            (id(weight), weight._version)
+            for module in self._modules
+            for weight in module._parameters.values()
+            if weight is not None
+        ]
         if self._engine is None or weights != self._weights:
             with torch.inference_mode(False), torch.no_grad():
                 self._engine = (
@@ -105,9 +111,9 @@ class Reader:
             self.cache.clear()
         return self._engine
 
-    def token_vectors(self, words: Sequence[str]) -> Tensor:
+    def token_vectors(self, words: Sequence[str], engine: Engine | None = None) -> Tensor:
         """Return the context-free vectors of distinct words, (words, p)."""
-        engine = self.engine
+        engine = engine or self.engine
 
         def encode(new: list[str]) -> Tensor:
             return engine.token_vectors(torch.from_numpy(self.encoder.encode(new)).to(self.device))
@@ -135,15 +141,16 @@ class Reader:
     ) -> Tensor:
         tokens = [word for text in texts for word in (BEGIN_SENTENCE, *text, END_SENTENCE)]
         distinct = {word: n for n, word in enumerate(dict.fromkeys(tokens))}
-        vectors = self.token_vectors(list(distinct))
+        engine = self.engine
+        vectors = self.token_vectors(list(distinct), engine)
         sentences = PackedSentences(
             words=torch.tensor([distinct[word] for word in tokens], device=self.device),
             lengths=[len(text) + 2 for text in texts],
         )
         if carried is None:
-            return self.engine.read(vectors, sentences, None).layers
+            return engine.read(vectors, sentences, None).layers
         stacks = (self.bilm.forward_lstm, self.bilm.backward_lstm)
         zero = BiLMState(*(stack.zero_state(1, vectors) for stack in stacks))
-        output = self.engine.read(vectors, sentences, carried.of(rows, zero))
+        output = engine.read(vectors, sentences, carried.of(rows, zero))
         carried.update(rows, output.state)
         return output.layers

@@ -5,7 +5,7 @@
   sentences end and no padding is computed.
 - The input-to-gates product of a layer is one matrix product for many steps. The first layer's is
   computed once for each distinct word and looked up for each token.
-- Only the recurrent product and the projection are computed step by step, in place.
+- Only the recurrent product and the projection are computed step by step, in place (lstm_steps.py).
 - The directions are independent, so each has a thread of its own.
 - tanh(x) is 2 sigmoid(2x) - 1: torch's sigmoid takes a quarter of the time of its tanh. The factors
   of 2 are put where they cost nothing: a weight is doubled, and the cell state c is held doubled.
@@ -22,6 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmore.engine.engine import EngineOutput, PackedSentences
+from elmore.engine.lstm_steps import compiled_lstm_steps
 from elmore.engine.matmul import Matmul, products
 from elmore.engine.table_cnn import PRODUCT_WORDS, TableCnn
 from elmore.engine.threads import TwoThreads
@@ -92,6 +93,7 @@ class _FastLayer:
         self.doubled_clip = None if layer.cell_clip is None else 2 * layer.cell_clip
         self.projection_clip = layer.projection_clip
         self.products = products
+        self.steps = compiled_lstm_steps()
         self.input = products.operand(arranged(layer.input_weight).T.contiguous())  # (p, 4c)
         self.recurrent = products.operand(arranged(layer.recurrent_weight).T.contiguous())
         self.bias = arranged(layer.bias)
@@ -113,28 +115,18 @@ class _FastLayer:
         `h` (B, p) is the state before, `c` (B, c) is twice the memory, changed in place. Return the
         last step's h.
         """
-        c_dim = c.shape[1]
-        work = torch.empty_like(c)
-        half = c.new_tensor(0.5)  # a number of Python's would be made a tensor at every step
-        columns = [gates[:, k * c_dim : (k + 1) * c_dim].split_with_sizes(sizes) for k in range(4)]
-        for size, all_gates, i, f, o, g, y in zip(
-            sizes, gates.split_with_sizes(sizes), *columns, out.split_with_sizes(sizes), strict=True
-        ):
-            if size != len(c):
-                h, c, work = h[:size], c[:size], work[:size]
-            self.products.add_to(all_gates, h, self.recurrent).sigmoid_()
-            c.mul_(f).addcmul_(i, g.sub_(half), value=4)  # 2 i tanh = 4 i (g - 1/2)
-            if self.doubled_clip is not None:
-                c.clamp_(-self.doubled_clip, self.doubled_clip)
-            torch.sigmoid(c, out=work).sub_(half).mul_(o)  # o tanh(c) / 2
-            if self.doubled_projection is None:
-                torch.add(work, work, out=y)
-            else:
-                self.products.write_to(y, work, self.doubled_projection)
-                if self.projection_clip is not None:
-                    y.clamp_(-self.projection_clip, self.projection_clip)
-            h = y
-        return h
+        return self.steps(
+            gates,
+            sizes,
+            h,
+            c,
+            out,
+            self.recurrent,
+            self.doubled_projection,
+            self.doubled_clip,
+            self.projection_clip,
+            self.products.rounds,
+        )
 
 
 class _FastStack:

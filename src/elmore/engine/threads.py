@@ -2,12 +2,18 @@
 
 Within a matrix product of this size torch's threads gain little, and they slow down badly when
 another program takes a core; two independent halves of the work do not.
+
+Threads do not live on in a forked child (gunicorn, torch's DataLoader, multiprocessing), where
+waiting for one would last for ever: a child of a program that has used these threads computes with
+one thread, as DataLoader's workers do anyway. It may set torch's number of threads again.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Barrier, Lock
+from weakref import WeakMethod
 
 import torch
 
@@ -25,6 +31,7 @@ class TwoThreads:
         self._pool: ThreadPoolExecutor | None = None
         self._n_threads = 0
         self._lock = Lock()
+        after_fork_in_child(self._forget)
 
     def both(self, work: Callable[[int], None]) -> None:
         """Run work(0) and work(1)."""
@@ -52,6 +59,13 @@ class TwoThreads:
                 self._pool, self._n_threads = self._start(n_threads), n_threads
             return self._pool
 
+    def _forget(self) -> None:
+        """Leave the parent's threads, and its lock, which another thread may have held."""
+        self._lock = Lock()
+        if self._pool is not None:
+            self._pool = None
+            torch.set_num_threads(1)
+
     @staticmethod
     def _start(n_threads: int) -> ThreadPoolExecutor:
         both_started = Barrier(2)
@@ -66,3 +80,15 @@ class TwoThreads:
         list(pool.map(int, (0, 1)))
         torch.set_num_threads(n_threads)  # the threads have changed the process's setting
         return pool
+
+
+def after_fork_in_child(method: Callable[[], None]) -> None:
+    """Call a bound method in every forked child, as long as its object lives."""
+    reference = WeakMethod(method)
+
+    def call() -> None:
+        if (found := reference()) is not None:
+            found()
+
+    if hasattr(os, "register_at_fork"):  # Windows has no fork
+        os.register_at_fork(after_in_child=call)
