@@ -101,7 +101,7 @@ def test_a_killed_build_goes_on_to_the_same_files(
         build_index(tiny_elmo, cut(), tmp_path / "cut", config, source=[{"name": "text"}])
     if (tmp_path / "cut/index.json").exists():
         with pytest.raises(FormatError, match="is not finished"):
-            OccurrenceIndex.open(tmp_path / "cut")
+            OccurrenceIndex.load(tmp_path / "cut")
         for path in (tmp_path / "cut").glob("*.f16"):
             with path.open("ab") as file:
                 file.write(b"what a kill left")
@@ -162,12 +162,12 @@ def test_an_index_of_something_else(tiny_elmo: Elmo, tiny_model: Path, tmp_path:
     other = Elmo.from_pretrained(tiny_model)
     other.bilm.token_encoder.embedding.weight.data += 1
     with pytest.raises(FormatError, match="was built with another model"):
-        OccurrenceIndex.open(tmp_path / "index").check_model(other)
+        OccurrenceIndex.load(tmp_path / "index").check_model(other)
     (found.folder / "words.txt").write_text("no\n")
     with pytest.raises(FormatError, match="is not as it was written"):
-        OccurrenceIndex.open(tmp_path / "index")
+        OccurrenceIndex.load(tmp_path / "index")
     with pytest.raises(FormatError, match="expected an index"):
-        OccurrenceIndex.open(tmp_path)
+        OccurrenceIndex.load(tmp_path)
 
 
 def test_what_cannot_be(tiny_elmo: Elmo, tmp_path: Path) -> None:

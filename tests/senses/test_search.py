@@ -41,27 +41,27 @@ def test_exact(index: OccurrenceIndex) -> None:
     vectors = np.asarray(index.vectors(2), np.float64)
     query = vectors[17].astype(np.float32)
     cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
-    found = Search.open(index, 2).nearest(query, 5)
+    found = Search.load(index, 2).nearest(query, 5)
     np.testing.assert_allclose(found.cosines, np.sort(cosines)[::-1][:5], atol=1e-5)
     assert found.rows[0] == 17
     assert len(nearest_of(index.vectors(2)[:3], query, 10).rows) == 3
-    assert Search.open(index, 2).quality.recall == 1
+    assert Search.load(index, 2).quality.recall == 1
 
 
 def test_cells(index: OccurrenceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "MOST_EXACT", 100)
-    made = Search.open(index, 2)
+    made = Search.load(index, 2)
     assert made.quality.kind == "IVF250,PQ3"
     assert made.quality.recall > 0.9
     assert made.measure_recall() == made.quality.recall
-    opened = Search.open(index, 2)
+    opened = Search.load(index, 2)
     assert opened.quality == made.quality
     query = np.asarray(index.vectors(2)[17], np.float32)
     np.testing.assert_array_equal(opened.nearest(query, 5).rows, made.nearest(query, 5).rows)
     facts = index.folder / "search-2.json"
     facts.write_text(facts.read_text().replace(f"{len(index)}", "7"))
     with pytest.raises(FormatError, match="is of another index; remove it"):
-        Search.open(index, 2)
+        Search.load(index, 2)
     facts.unlink()
 
 

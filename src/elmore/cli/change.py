@@ -53,7 +53,7 @@ def change(
     from elmore.senses.change import sense_changes, word_change, word_changes
     from elmore.senses.index import OccurrenceIndex
 
-    before, after = OccurrenceIndex.open(old), OccurrenceIndex.open(new)
+    before, after = OccurrenceIndex.load(old), OccurrenceIndex.load(new)
     shared = [one for one in before.layers if one in after.layers]
     if not shared:
         raise DataError(f"{old} and {new} have no layer in common; build them with the same one")

@@ -79,7 +79,7 @@ def index(
         task = bar.add_task("indexing", total=None, tokens=0)
         n_kept = 0
 
-        def progress(n_lines: int, n_occurrences: int) -> None:
+        def on_progress(n_lines: int, n_occurrences: int) -> None:
             nonlocal n_kept
             n_kept += n_occurrences
             bar.update(task, advance=n_lines, tokens=n_kept)
@@ -88,7 +88,7 @@ def index(
             found = build_index(
                 elmo, read_texts(texts, text_field), out, config,
                 source=[{**describe_text(path), "field": text_field} for path in texts],
-                progress=progress,
+                on_progress=on_progress,
             )  # fmt: skip
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"{out} is kept; the same command resumes") from None

@@ -60,9 +60,9 @@ def neighbours(
     from elmore.senses.neighbours import neighbours as find_neighbours
     from elmore.static import StaticVectors
 
-    index = OccurrenceIndex.open(in_)
+    index = OccurrenceIndex.load(in_)
     elmo = model_of(index, model)
-    near = None if static is None else StaticVectors.read(static).most_similar(word, n)
+    near = None if static is None else StaticVectors.load(static).most_similar(word, n)
     with Console(stderr=True).status("looking; the first time in a large index takes minutes"):
         found = find_neighbours(elmo, index, text, word, n=n, same_word=same_word)
     if html is not None:

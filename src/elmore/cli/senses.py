@@ -67,7 +67,7 @@ def senses(
     from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
     from elmore.senses.wsd import label_senses
 
-    index = OccurrenceIndex.open(in_)
+    index = OccurrenceIndex.load(in_)
     rows = sampled_rows(index, word, most=max_occurrences, seed=seed)
     occurrences = [index.occurrence(int(row)) for row in rows]
     elmo = model_of(index, model)

@@ -34,7 +34,7 @@ def skipgram(
         Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
         standard input.
     out
-        The folder to make; `StaticVectors.read` reads it.
+        The folder to make; `StaticVectors.load` reads it.
     tokenizer
         whitespace, english, korean, korean-eojeol or korean-syllables.
     normalization
@@ -61,10 +61,10 @@ def skipgram(
             stage: bar.add_task(stage, total=None, tokens=0) for stage in ("tokenize", "train")
         }
 
-        def progress(stage: str, done: int, of: int) -> None:
-            bar.update(tasks[stage], completed=done, total=of or None, tokens=done)
+        def on_progress(stage: str, done: int, total: int) -> None:
+            bar.update(tasks[stage], completed=done, total=total or None, tokens=done)
 
         vectors = train_skipgram(
-            reading.sentences(read_texts(texts, text_field)), config, progress=progress
+            reading.sentences(read_texts(texts, text_field)), config, on_progress=on_progress
         )
         vectors.save(out)

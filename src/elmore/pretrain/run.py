@@ -88,7 +88,7 @@ def pretrain(
             corpus = Corpus.open(folder / CORPUS)
             bilm = new_bilm(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
-                fill(bilm, corpus, recipe, start, StaticVectors.read(folder / STATIC))
+                fill(bilm, corpus, recipe, start, StaticVectors.load(folder / STATIC))
             trainer = Trainer(bilm, corpus, recipe.training, folder, processes)
             trainer.train(tell)
             run = _finish(trainer, recipe)

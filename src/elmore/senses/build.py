@@ -51,11 +51,11 @@ def build_index(
     config: IndexConfig,
     *,
     source: Sequence[Mapping[str, Any]],
-    progress: Callable[[int, int], None] = lambda n_lines, n_occurrences: None,
+    on_progress: Callable[[int, int], None] = lambda n_lines, n_occurrences: None,
 ) -> OccurrenceIndex:
-    """Build an index of `lines`, or resume one; `source` tells its texts from any others.
+    """Build an index of `lines`, or resume one; `source` identifies the texts.
 
-    `progress` is told how many more lines were read and occurrences kept.
+    `on_progress` is told how many more lines were read and occurrences kept.
     """
     for layer in config.layers:
         if layer not in (*range(elmo.n_layers), "context", "expected"):
@@ -92,8 +92,8 @@ def build_index(
             builder = _Builder(elmo, folder, config, facts)
             for n_lines, n_kept in builder.read(islice(iter(lines), facts.n_lines, None)):
                 write_json(folder / FACTS, {**content, "facts": asdict(facts)})
-                progress(n_lines, n_kept)
-    return OccurrenceIndex.open(folder)
+                on_progress(n_lines, n_kept)
+    return OccurrenceIndex.load(folder)
 
 
 class _Builder:

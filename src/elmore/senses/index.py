@@ -103,8 +103,8 @@ class OccurrenceIndex:
         """All that index.json says."""
 
     @classmethod
-    def open(cls, folder: str | Path) -> "OccurrenceIndex":
-        """Open an index."""
+    def load(cls, folder: str | Path) -> "OccurrenceIndex":
+        """Load an index that was built; its files are memory-mapped."""
         folder = Path(folder)
         content = read_facts(folder)
         if content is None:

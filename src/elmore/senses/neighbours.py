@@ -64,7 +64,7 @@ def neighbours(
             near = nearest_of(index.vectors(layer)[rows], vector, len(rows))
             pairs, recall = zip(rows[near.rows], near.cosines, strict=True), 1.0
         else:
-            search = Search.open(index, layer)
+            search = Search.load(index, layer)
             pairs, recall = _widening(search, vector, n), search.quality.recall
         seen = {tokens}
         kept: list[Neighbour] = []

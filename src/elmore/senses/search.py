@@ -60,8 +60,8 @@ class Search:
         self._cells = cells  # of faiss; None: exact
 
     @classmethod
-    def open(cls, index: OccurrenceIndex, layer: Layer) -> "Search":
-        """Open the search of a layer; for a large index it is made and kept, the first time."""
+    def load(cls, index: OccurrenceIndex, layer: Layer) -> "Search":
+        """Load the search of a layer; that of a large index is built and saved the first time."""
         if len(index) <= MOST_EXACT:
             return cls(index, layer, None, Quality("exact", 1.0))
         faiss = _faiss()
