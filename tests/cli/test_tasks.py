@@ -104,7 +104,7 @@ def test_compare(elmore: Run, tiny_model: Path, texts: Path, static: Path, tmp_p
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert [row["variant"] for row in rows] == ["static", "elmo", "static+elmo", "both"]
     assert all(len(row["scores"]) == 2 for row in rows)
-    assert rows[0]["error_cut"] is None
+    assert rows[0]["error_reduction"] is None
     assert done.err.count("seed") == 8
     again = elmore(*arguments)
     assert (again.out, again.err) == (done.out, "")  # nothing is trained again

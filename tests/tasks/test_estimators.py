@@ -15,7 +15,9 @@ from elmore import Elmo, StaticVectors
 from elmore.errors import ConfigError, DataError, ElmoreError, FormatError
 from elmore.tasks import Classifier, Examples, PairClassifier, Tagger
 from elmore.tasks.estimator import TaskModel
+from elmore.tasks.fit import FitEvent
 from elmore.tasks.metrics import Evaluation
+from elmore.tasks.tag import TagHead
 
 SMALL: dict[str, Any] = {"hidden_dim": 12, "n_epochs": 6, "batch_size": 8, "learning_rate": 0.02}
 WORDS = ["good", "fine", "bad", "poor", "film", "the", "a", "was"]
@@ -132,24 +134,26 @@ def test_an_epoch_reads_no_text_again(
     assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == files
 
 
-def test_a_run_that_was_stopped_goes_on_to_the_same_result(tiny_elmo: Elmo, tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_resumes_to_the_same_result(tiny_elmo: Elmo, tmp_path: Path) -> None:
     train, dev = texts(40), texts(10, seed=2)
 
     def stop(after: int) -> Any:
         calls = [0]
 
-        def tell(*_: Any) -> None:
+        def on_progress(event: FitEvent) -> None:
+            if event.stage == "encode":
+                return
             calls[0] += 1
             if calls[0] > after:
                 raise KeyboardInterrupt
 
-        return tell
+        return on_progress
 
     whole = Classifier(tiny_elmo, **SMALL).fit(train, dev=dev)
     for after in (3, 7, 12):
         with pytest.raises(KeyboardInterrupt):
             Classifier(tiny_elmo, **SMALL).fit(
-                train, dev=dev, folder=tmp_path / "run", tell=stop(after)
+                train, dev=dev, folder=tmp_path / "run", on_progress=stop(after)
             )
     stopped = Classifier(tiny_elmo, **SMALL).fit(train, dev=dev, folder=tmp_path / "run")
     assert stopped.progress_ == whole.progress_
@@ -162,7 +166,7 @@ def test_a_run_is_resumed_by_the_same_run_only(
 ) -> None:
     train, dev, run = texts(40), texts(10, seed=2), tmp_path / "run"
 
-    def stop(batch: int, n_batches: int, loss: float) -> None:
+    def stop(event: FitEvent) -> None:
         if (run / "last.safetensors").exists():
             raise KeyboardInterrupt
 
@@ -171,7 +175,7 @@ def test_a_run_is_resumed_by_the_same_run_only(
         return Classifier(**{"elmo": elmo, "static": static, **SMALL, **changes})
 
     with pytest.raises(KeyboardInterrupt):
-        new().fit(train, dev=dev, folder=run, tell=stop)
+        new().fit(train, dev=dev, folder=run, on_progress=stop)
     kept = {path.name: path.read_bytes() for path in run.iterdir()}
     assert sorted(kept) == ["last.safetensors", "run.json"]
     other_static = StaticVectors(static.vocab.words, static.vectors + 1)
@@ -233,10 +237,10 @@ def test_patience_begins_when_something_was_learnt(
 ) -> None:
     given = iter([0.0, 0.0, 0.0, 0.5, 0.4, 0.3, 0.9])
 
-    def evaluate(self: Tagger, right: Any, found: Any) -> Evaluation:
+    def evaluate(self: TagHead, right: Any, found: Any) -> Evaluation:
         return Evaluation("span F1", next(given), 0.0, 0.0, {}, {})
 
-    monkeypatch.setattr(Tagger, "_evaluate", evaluate)
+    monkeypatch.setattr(TagHead, "evaluate", evaluate)
     model = Tagger(tiny_elmo, **SMALL | {"n_epochs": 7, "patience": 2}).fit(sentences(20))
     assert model.progress_.scores == [0.0, 0.0, 0.0, 0.5, 0.4, 0.3]
     assert model.progress_.best_epoch == 4
@@ -246,10 +250,12 @@ def test_patience_begins_when_something_was_learnt(
 def test_few_examples_are_read_in_small_batches(
     n: int, n_batches: int, static: StaticVectors
 ) -> None:
-    told: list[int] = []
+    told: list[FitEvent] = []
     model = Classifier(None, static, hidden_dim=4, n_epochs=1, batch_size=16)
-    model.fit(texts(n), dev=texts(5), tell=lambda batch, of, loss: told.append(of))
-    assert told == [n_batches] * n_batches
+    model.fit(texts(n), dev=texts(5), on_progress=told.append)
+    assert [(event.done, event.total) for event in told] == [
+        (number, n_batches) for number in range(1, n_batches + 1)
+    ]
 
 
 def test_scikit_learns_conventions(tiny_elmo: Elmo, static: StaticVectors) -> None:
@@ -269,13 +275,16 @@ def test_scikit_learns_conventions(tiny_elmo: Elmo, static: StaticVectors) -> No
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda m: m.fit(texts(9), dev=Examples(["x"], ["maybe"])), "have 'maybe', which training"),
+        (
+            lambda m: m.fit(texts(9), dev=Examples(["x"], ["maybe"])),
+            "has 'maybe', which the",
+        ),
         (lambda m: m.fit([], []), "0 examples and 0 labels"),
         (lambda m: m.fit(["a"], ["b", "c"]), "1 examples and 2 labels"),
         (lambda m: m.fit(["a"], ["b"]), "one example only"),
         (lambda m: m.fit(["a", "b"], ["x", "y"]), "each label has one example only"),
-        (lambda m: m.predict(["a"]), "has learnt nothing yet; call fit first"),
-        (lambda m: m.save("x"), "has learnt nothing yet"),
+        (lambda m: m.predict(["a"]), "is not trained yet; call fit first"),
+        (lambda m: m.save("x"), "is not trained yet"),
         (lambda m: m.set_params(elmo=None).fit(texts(9)), "give elmo, static, or both"),
         (lambda m: m.set_params(layers=9).fit(texts(9)), "layers is 9; expected mix, top, or"),
         (
@@ -313,9 +322,9 @@ def test_a_saved_task_whose_vectors_are_missing_or_others(tiny_model: Path, tmp_
         Classifier.load(tmp_path / "task")
     moved = Classifier.load(tmp_path / "task", elmo=tmp_path / "moved")
     with torch.no_grad():
-        bilm = moved.sources_.elmo.bilm
+        bilm = moved.features_.sources.elmo.bilm
         next(bilm.parameters()).add_(1)
-    other = moved.sources_.elmo
+    other = moved.features_.sources.elmo
     with pytest.raises(FormatError, match="was trained with other elmo vectors"):
         Classifier.load(tmp_path / "task", elmo=other)
     (tmp_path / "task/model.safetensors").write_bytes(b"nothing")

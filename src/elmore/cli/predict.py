@@ -79,10 +79,10 @@ def _sentence(line: str, task: Any) -> Any:
     """Return the tokens of a line, with its predicate's place if the task needs one."""
     place, tab, text = line.partition("\t")
     if not task.predicate:
-        return [token.text for token in task.tokenizer_(line)]
+        return [token.text for token in task.features_.tokenizer(line)]
     if not tab or not place.isdecimal():
         raise DataError(f"got {line!r}; expected the predicate's number, a tab and a text")
-    return [token.text for token in task.tokenizer_(text)], int(place)
+    return [token.text for token in task.features_.tokenizer(text)], int(place)
 
 
 def _pair(parts: tuple[str, ...]) -> tuple[str, str]:

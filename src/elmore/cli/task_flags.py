@@ -12,6 +12,7 @@ from elmore.cli import arguments
 from elmore.errors import ConfigError
 from elmore.tasks import Classifier, Examples, PairClassifier, Tagger, readers
 from elmore.tasks.estimator import TaskModel
+from elmore.tasks.settings import TaskSettings
 
 Task = Literal["classify", "tag", "pair"]
 
@@ -65,10 +66,10 @@ def read_examples(task: str, path: Path, flags: DataFlags) -> Examples:
     return readers.READERS[task](path, **options)
 
 
-def _settings() -> type:
+def _flags() -> type:
     """Return a dataclass with a flag for each setting, none of them given."""
     docs = {doc.arg_name: doc.description or "" for doc in parse_from_object(Tagger).params}
-    docs |= {doc.arg_name: doc.description or "" for doc in parse_from_object(TaskModel).params}
+    docs |= {doc.arg_name: doc.description or "" for doc in parse_from_object(TaskSettings).params}
     fields = []
     for field in dataclasses.fields(Tagger):
         if field.name in ("elmo", "static"):
@@ -82,13 +83,13 @@ def _settings() -> type:
         elif kind is int:
             options["converter"] = arguments.whole_number
         fields.append((field.name, Annotated[kind | None, Parameter(**options)], None))
-    made = dataclasses.make_dataclass("TaskSettings", fields, frozen=True, kw_only=True)
+    made = dataclasses.make_dataclass("TaskFlags", fields, frozen=True, kw_only=True)
     made.__module__ = __name__
     return made
 
 
-TaskSettings = _settings()
-NO_SETTINGS = TaskSettings()
+TaskFlags = _flags()
+NO_FLAGS = TaskFlags()
 
 
 def new_task(task: str, elmo: str, static: Path | None, settings: Any) -> TaskModel:

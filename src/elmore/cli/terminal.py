@@ -25,6 +25,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from elmore.embed import TokenVectors
     from elmore.pretrain.loop import Report
+    from elmore.tasks.fit import FitEvent
 
 _SHOWN_NUMBERS = 6
 
@@ -202,11 +203,11 @@ def _training_facts(report: "Report") -> str:
 
 
 class FitBar:
-    """Shows how a task learns: a bar of what the biLM reads, then one of all epochs' batches."""
+    """Shows how a task is trained: a bar of encoded sentences, then one of all epochs' batches."""
 
     def __init__(self, n_epochs: int) -> None:
         self._n_epochs = n_epochs
-        self._reading: TaskID | None = None
+        self._encoding: TaskID | None = None
         self._bar = progress_bar(shown=True)
         self._task: TaskID | None = None
         self._n_done = 0
@@ -225,20 +226,22 @@ class FitBar:
             self._bar.remove_task(self._task)
         self._task, self._n_done = None, 0
 
-    def read(self, done: int, of: int) -> None:
-        """Show how many sentences the biLM has read."""
-        if self._reading is None:
-            self._reading = self._bar.add_task("reading", total=of, tokens=0)
-        self._bar.update(self._reading, completed=done)
-        if done == of:  # other examples may follow
-            self._reading = None
-
-    def tell(self, batch: int, n_batches: int, loss: float) -> None:
-        """Show one batch."""
+    def on_progress(self, event: "FitEvent") -> None:
+        """Show how many sentences the biLM has encoded, or one batch more."""
+        if event.stage == "encode":
+            self._show_encoded(event)
+            return
         if self._task is None:
-            total = n_batches * self._n_epochs
+            total = event.total * self._n_epochs
             self._task = self._bar.add_task("training", total=total, tokens=0)
         self._n_done += 1
         self._bar.update(
-            self._task, completed=self._n_done, description=f"training  loss {loss:.3f}"
+            self._task, completed=self._n_done, description=f"training  loss {event.loss:.3f}"
         )
+
+    def _show_encoded(self, event: "FitEvent") -> None:
+        if self._encoding is None:
+            self._encoding = self._bar.add_task("encoding", total=event.total, tokens=0)
+        self._bar.update(self._encoding, completed=event.done)
+        if event.done == event.total:  # other examples may follow
+            self._encoding = None

@@ -8,10 +8,10 @@ from cyclopts import Parameter
 
 from elmore.cli.task_flags import (
     DEFAULT_DATA,
-    NO_SETTINGS,
+    NO_FLAGS,
     DataFlags,
     Task,
-    TaskSettings,
+    TaskFlags,
     new_task,
     read_examples,
 )
@@ -31,7 +31,7 @@ def train(
     elmo: str = "en",
     static: Path | None = None,
     data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
-    settings: Annotated[TaskSettings, Parameter(name="*")] = NO_SETTINGS,  # type: ignore[valid-type]
+    settings: Annotated[TaskFlags, Parameter(name="*")] = NO_FLAGS,  # type: ignore[valid-type]
 ) -> None:
     """Train a task on your examples; the same command again resumes where it stopped.
 
@@ -60,7 +60,7 @@ def train(
     with locked(out.with_name(f".{out.name}.lock"), out):
         try:
             with FitBar(model.n_epochs) as bar:
-                model.fit(examples, dev=watched, folder=run, tell=bar.tell, read=bar.read)
+                model.fit(examples, dev=watched, folder=run, on_progress=bar.on_progress)
         except KeyboardInterrupt:
             said = f"{run} holds the epochs that are done; the same command resumes"
             raise KeyboardInterrupt(said) from None

@@ -7,50 +7,25 @@ is said with its file and line.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from elmore.corpus.compression import open_unpacked, unpacked_name
 from elmore.corpus.lines import decode_lines
 from elmore.corpus.records import numbered_lines, read_records, value_of
 from elmore.errors import ConfigError, DataError
+from elmore.tasks.examples import Clause, Examples
 
-Tokens = list[str]
 TextFormat = Literal["auto", "tsv", "csv", "jsonl", "lines", "trec"]
 TagFormat = Literal["auto", "conll", "conllu", "wikiann", "srl"]
 PairFormat = Literal["auto", "tsv", "csv", "jsonl", "snli", "sick"]
 
 
-class Clause(NamedTuple):
-    """A sentence and its predicate, whose roles are asked for."""
-
-    tokens: Tokens
-    place: int
-    """Which of the tokens is the predicate."""
-
-
-@dataclass(frozen=True)
-class Examples:
-    """What a task learns from, or is measured on."""
-
-    X: list[Any]
-    """Texts; or sentences, lists of tokens; or clauses; or pairs of texts."""
-    y: list[Any]
-    """A label for each; or a list of tags, one for each token."""
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def __getitem__(self, rows: slice) -> "Examples":
-        return Examples(self.X[rows], self.y[rows])
-
-
 # --- texts and pairs ------------------------------------------------------------------------------
 
 
-def read_texts(
+def read_labelled(
     path: str | Path,
     *,
     format: TextFormat = "auto",  # noqa: A002  it is what users call it
@@ -141,8 +116,8 @@ def read_tagged(
         return _checked(_read_clauses(path), path)
     if form == "conllu":
         token_column, tag_column = 1, 3
-    sentences: list[Tokens] = [[]]
-    tags: list[Tokens] = [[]]
+    sentences: list[list[str]] = [[]]
+    tags: list[list[str]] = [[]]
     expected: tuple[int, int] | None = None
     for number, line in _numbered(path):
         if not line.strip():
@@ -176,7 +151,7 @@ def read_tagged(
 
 def _read_clauses(path: Path) -> Examples:
     clauses: list[Clause] = []
-    tags: list[Tokens] = []
+    tags: list[list[str]] = []
     rows: list[list[str]] = []
     first = 0
     for number, line in chain(_numbered(path), [(0, "")]):
@@ -201,7 +176,7 @@ def _read_clauses(path: Path) -> Examples:
     return Examples(clauses, tags)
 
 
-def _roles(column: Tokens) -> Tokens:
+def _roles(column: list[str]) -> list[str]:
     """Return roles in BIO, from BIO or from brackets such as (A0* and *); V is the predicate's."""
     tags, kind = [], "O"
     for cell in column:
@@ -242,7 +217,7 @@ def _checked(examples: Examples, path: Path) -> Examples:
 
 
 READERS: dict[str, Callable[..., Examples]] = {
-    "classify": read_texts,
+    "classify": read_labelled,
     "tag": read_tagged,
     "pair": read_pairs,
 }
