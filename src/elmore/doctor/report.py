@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from elmore.cli import arguments
 from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
-from elmore.cli.terminal import preparing_bar
+from elmore.cli.bars import preparing_bar
 
 if TYPE_CHECKING:
     from elmore.doctor.diagnosis import Diagnosis
