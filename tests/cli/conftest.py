@@ -1,6 +1,7 @@
 """Runs the command line in this process, and holds what every refusal has in common."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ class Result:
     code: int
     out: str
     err: str
+
+    @property
+    def plain(self) -> str:
+        """Standard output without colours."""
+        return re.sub(r"\x1b\[[\d;]*m", "", self.out)
 
     @property
     def records(self) -> list[dict[str, Any]]:

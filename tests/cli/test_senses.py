@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elmore import StaticVectors
-from elmore.cli.indexes import end_in_columns
+from elmore.cli.terminal import end_in_columns
 
 from .conftest import Refused, Run
 
@@ -100,7 +100,7 @@ def test_substitutes_of_senses(
     assert not {"the", "of", "a"} & {*shore["keywords"], *shore["substitutes"]}
     assert not {"bank", "banks"} & {*shore["keywords"], *shore["substitutes"]}
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    shown = elmore("senses", "bank", "--in", out).out
+    shown = elmore("senses", "bank", "--in", out).plain
     assert "substitutes: " in shown
     assert "keywords: " in shown
 
@@ -155,3 +155,25 @@ def test_wide_characters_take_two_columns() -> None:
     assert end_in_columns("나는 사과를 ", 8) == " 사과를 "
     assert end_in_columns("abc", 5) == "  abc"
     assert end_in_columns("abcdef", 3) == "def"
+
+
+def test_korean_sentences_are_printed_without_spaces_between_morphemes(
+    elmore: Run, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mecab", reason="morphemes need elmore[ko]")
+    texts = ["나는 아침에 사과를 먹었다.", "그는 국민에게 사과를 했다.", "농부가 사과를 심었다."]
+    (tmp_path / "corpus.txt").write_text("\n".join(texts * 8))
+    out, page = tmp_path / "index", tmp_path / "page.html"
+    done = elmore(
+        "index", tmp_path / "corpus.txt", "--out", out, "-m", tiny_model, "--tokenizer", "korean"
+    )
+    assert (done.code, done.err) == (0, "")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    asked = ["사과가 맛있다.", "--word", "사과", "--in", out, "-n", "3", "--same-word"]
+    shown = elmore("neighbours", *asked, "--html", page).plain
+    assert all(text in shown for text in texts)
+    html = page.read_text().replace("<mark>", "").replace("</mark>", "")
+    assert all(text in html for text in texts)
+    assert texts[0] in elmore("senses", "사과", "--in", out).plain
+    assert texts[0] in elmore("change", "사과", "--old", out, "--new", out).plain

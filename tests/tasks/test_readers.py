@@ -131,7 +131,7 @@ def test_bad_columns(tmp_path: Path, content: str, message: str) -> None:
 
 def test_columns_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match="has 2 columns, and the token is to stand in 0, the tag in 5"
+        ConfigError, match="has 2 columns; expected the token in column 0 and the tag in column 5"
     ):
         read_tagged(write(tmp_path / "a.txt", "He O\n"), tag_column=5)
 

@@ -1,11 +1,11 @@
-"""What people see on a terminal: tables on standard output, a bar on standard error."""
+"""Progress bars on standard error: of texts, of preparing a corpus, of training."""
 
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -19,68 +19,11 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from elmore.embed import TokenVectors
     from elmore.pretrain.loop import Report
     from elmore.tasks.fit import FitEvent
-
-_SHOWN_NUMBERS = 6
-
-
-class TablePrinter:
-    """Prints each text as a table: a row for each token and layer, with its first numbers."""
-
-    def __init__(self) -> None:
-        self._console = Console()
-
-    def write(self, number: int, text: "TokenVectors") -> None:
-        """Print one text."""
-        several = text.vectors.ndim == 3
-        layers = text.vectors if several else text.vectors[None]
-        dim = layers.shape[-1]
-        table = Table(title=f"text {number}", title_justify="left", box=None, pad_edge=False)
-        table.add_column("token")
-        if several:
-            table.add_column("layer", justify="right")
-        table.add_column("length", justify="right")
-        table.add_column(f"first {min(_SHOWN_NUMBERS, dim)} of {dim} numbers")
-        for place, token in enumerate(text.tokens):
-            for depth, layer in enumerate(layers):
-                vector = layer[place].astype("float32")
-                length = float((vector @ vector) ** 0.5)
-                first = " ".join(f"{x:+.3f}" for x in vector[:_SHOWN_NUMBERS])
-                cells = [token, *([str(depth)] if several else []), f"{length:.3f}", first]
-                table.add_row(*(Text(cell) for cell in cells))
-        self._console.print(table)
-
-
-def print_facts(facts: Mapping[str, Any]) -> None:
-    """Print names and values, aligned."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in _flat(facts):
-        table.add_row(Text(name.replace("_", " ")), Text(_shown(value)))
-    Console().print(table)
-
-
-def _flat(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Give names and values, those of a mapping under its name: "training held_out"."""
-    for name, value in facts.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{above}{name} ")
-        else:
-            yield f"{above}{name}", value
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, list | tuple):  # pairs such as filters as they are given: 1:32, 2:32
-        inner = [":".join(map(str, x)) if isinstance(x, list | tuple) else str(x) for x in value]
-        return ", ".join(inner) or "none"
-    if value is None or value == {}:
-        return "none"
-    return f"{value:,}" if type(value) is int else str(value)
 
 
 class _TokensPerSecond(ProgressColumn):
@@ -124,13 +67,13 @@ class _Stages:
 @contextmanager
 def preparing_bar(*, shown: bool) -> Iterator[_Stages]:
     """Give what is told how the text is being prepared."""
-    columns = (TextColumn("{task.description}"), SpinnerColumn(), _Words(), _TokensPerSecond())
+    columns = (TextColumn("{task.description}"), SpinnerColumn(), _WordCount(), _TokensPerSecond())
     disable = not (shown and sys.stderr.isatty())
     with Progress(*columns, console=Console(stderr=True), disable=disable, transient=True) as bar:
         yield _Stages(bar)
 
 
-class _Words(ProgressColumn):
+class _WordCount(ProgressColumn):
     """How many words are done."""
 
     def render(self, task: Task) -> Text:

@@ -1,14 +1,13 @@
 """`elmore calibrate`: the means and deviations of a model's layers, measured on text."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from elmore.cli import arguments
-from elmore.cli.terminal import print_facts, progress_bar
+from elmore.cli.bars import progress_bar
+from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError
 
 
@@ -79,7 +78,4 @@ def calibrate(
         )
     write_native(replace(elmo.model, calibration=found), out, dtype)
     facts = {"model": str(out), "tokens": found.n_tokens, "layers": list(found.means)}
-    if sys.stdout.isatty():
-        print_facts(facts)
-    else:
-        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+    print_result(facts)

@@ -1,6 +1,5 @@
 """`elmore compare`: the same task with static vectors, with ELMo, and with both."""
 
-import json
 import sys
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -10,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from elmore.cli import arguments
+from elmore.cli.bars import FitBar
 from elmore.cli.task_flags import (
     DEFAULT_DATA,
     NO_FLAGS,
@@ -19,7 +19,7 @@ from elmore.cli.task_flags import (
     new_task,
     read_examples,
 )
-from elmore.cli.terminal import FitBar
+from elmore.cli.terminal import is_terminal, print_json
 from elmore.tasks.fit import FitEvent
 
 
@@ -100,12 +100,12 @@ def compare(
             on_progress=on_progress,
         )
     found = summarize(runs)
-    metric = "score on development examples"
+    metric = "score on the dev set"
     if find_spec("matplotlib"):  # an extra
         draw(found, metric, out / "chart.png")
-    if not sys.stdout.isatty():
+    if not is_terminal():
         for summary in found:
-            sys.stdout.write(json.dumps(asdict(summary)) + "\n")
+            print_json(asdict(summary))
         return
     sys.stdout.write(f"{'variant':14}  {metric}   error reduction\n")
     for summary in found:

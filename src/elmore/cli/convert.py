@@ -1,13 +1,11 @@
 """`elmore convert`: from one model format to another."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from elmore.cli.terminal import print_facts
+from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError
 
 
@@ -70,8 +68,6 @@ def convert(
     else:
         write_bilm_tf(model, out)
     files = {path.name: path.stat().st_size for path in sorted(out.iterdir())}
-    if sys.stdout.isatty():
-        sizes = {name: f"{size / 1e6:,.1f} MB" for name, size in files.items()}
-        print_facts({"folder": str(out), "format": to, **sizes})
-    else:
-        sys.stdout.write(json.dumps({"folder": str(out), "format": to, "files": files}) + "\n")
+    sizes = {name: f"{size / 1e6:,.1f} MB" for name, size in files.items()}
+    facts = {"folder": str(out), "format": to}
+    print_result(facts | {"files": files}, facts | sizes)

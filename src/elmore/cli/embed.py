@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from elmore.cli import arguments
+from elmore.cli.bars import progress_bar
 from elmore.cli.inputs import count_texts, read_input
-from elmore.cli.terminal import TablePrinter, progress_bar
+from elmore.cli.terminal import TablePrinter, is_terminal
 from elmore.errors import ConfigError
 
 
@@ -101,7 +102,7 @@ def embed(
         precision=precision,
         device=device,
     )
-    with progress_bar(shown=out is not None or not sys.stdout.isatty()) as bar:
+    with progress_bar(shown=out is not None or not is_terminal()) as bar:
         n_texts = None if split_sentences else count_texts(texts)
         task = bar.add_task("embedding", total=n_texts, tokens=0)
 
@@ -113,8 +114,7 @@ def embed(
                 bar.update(task, advance=n_texts, tokens=shown.fields["tokens"] + n_tokens)
 
         if out is None:
-            to_terminal = sys.stdout.isatty()
-            writer = TablePrinter() if to_terminal else JsonLinesWriter(sys.stdout.buffer)
+            writer = TablePrinter() if is_terminal() else JsonLinesWriter(sys.stdout.buffer)
             for number, text in enumerate(embed_lines(elmo, lines, options, progress)):
                 writer.write(number, text)
             return

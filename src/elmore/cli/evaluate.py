@@ -1,14 +1,13 @@
 """`elmore evaluate`: how well a trained task does on examples."""
 
 import dataclasses
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from elmore.cli.task_flags import DEFAULT_DATA, TASKS, DataFlags, read_examples
+from elmore.cli.terminal import is_terminal, print_json
 
 
 def evaluate(
@@ -40,10 +39,10 @@ def evaluate(
     task = read_task_config(model)["task"]
     read = read_examples(task, examples, data)
     found = TASKS[task].load(model, elmo=elmo, static=static).evaluate(read)
-    if sys.stdout.isatty():
+    if is_terminal():
         _print(found)
     else:
-        sys.stdout.write(json.dumps(dataclasses.asdict(found), ensure_ascii=False) + "\n")
+        print_json(dataclasses.asdict(found))
 
 
 def _print(found: Any) -> None:

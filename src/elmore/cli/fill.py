@@ -1,6 +1,5 @@
 """`elmore fill`: the words that a sentence expects at a place."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
+from elmore.cli.terminal import is_terminal, marked_line, print_json
 from elmore.corpus.lines import decode_lines
 from elmore.errors import DataError
 
@@ -45,6 +45,7 @@ def fill(
         of the model's own.
     """
     from elmore.embed import Elmo
+    from elmore.text import normalize
 
     if not texts and sys.stdin.isatty():
         raise DataError("nothing to fill; give texts, or pipe text in")
@@ -53,25 +54,24 @@ def fill(
     ]
     elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
     found = elmo.fill(given, word=word, sides=sides, n=n)
-    if sys.stdout.isatty():
-        _print(found)
+    if is_terminal():
+        _print(found, [normalize(text, elmo.model.normalization) for text in given])
         return
     for one in found:
-        record = {
+        print_json({
             "text": one.text,
             "tokens": one.tokens,
             "place": one.place,
             "words": one.words,
             "probabilities": [float(f"{p:.6g}") for p in one.probabilities],
-        }
-        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+        })  # fmt: skip
 
 
-def _print(found: "list[Substitutes]") -> None:
+def _print(found: "list[Substitutes]", texts: list[str]) -> None:
+    from elmore.senses.detokenize import marked_token
+
     console = Console(highlight=False)
     for one in found:
-        before = " ".join([*one.tokens[: one.place], ""])
-        after = " ".join(["", *one.tokens[one.place + 1 :]])
-        console.print(Text(before).append(one.tokens[one.place], "bold yellow").append(after))
+        console.print(marked_line(marked_token(texts[one.text], one.tokens, one.place)))
         for word, probability in zip(one.words, one.probabilities, strict=True):
             console.print(Text(f"  {probability:6.1%}  {word}"))

@@ -1,18 +1,17 @@
 """`elmore index`: a corpus to the vectors of its words' occurrences, on disk."""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from elmore.cli import arguments
-from elmore.cli.terminal import print_facts, progress_bar
+from elmore.cli.bars import progress_bar
+from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError
 
 if TYPE_CHECKING:
-    from elmore.senses.index import Layer
+    from elmore.formats.calibration import Layer
 
 
 def index(
@@ -101,10 +100,7 @@ def index(
         "layers": found.layers,
         "size": size,
     }
-    if sys.stdout.isatty():
-        print_facts(facts | {"size": f"{size / 1e6:,.1f} MB"})
-    else:
-        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+    print_result(facts, facts | {"size": f"{size / 1e6:,.1f} MB"})
 
 
 def _layers(asked: str, n_layers: int) -> "tuple[Layer, ...]":

@@ -1,9 +1,10 @@
 """`elmore models`: what came with the package."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
+
+from elmore.cli.terminal import is_terminal, print_json
 
 
 def models() -> None:
@@ -31,10 +32,10 @@ def models() -> None:
         }
 
     found = [facts_of(name, folder) for name, folder in bundled_models().items()]
-    if sys.stdout.isatty():
+    if is_terminal():
         _print(found)
     else:
-        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+        print_json(found)
 
 
 def _print(found: list[dict[str, Any]]) -> None:

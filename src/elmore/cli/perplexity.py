@@ -1,13 +1,12 @@
 """`elmore perplexity`: how well a model predicts a text."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elmore.cli.terminal import print_facts, progress_bar
+from elmore.cli.bars import progress_bar
+from elmore.cli.terminal import print_json, print_result
 from elmore.errors import ConfigError, DataError
 
 
@@ -74,13 +73,11 @@ def perplexity(
             total += score
             bar.update(task, advance=1, tokens=total.n_predictions)
             if per_sentence:
-                sys.stdout.write(json.dumps({"sentence": number, **_facts(score)}) + "\n")
+                print_json({"sentence": number, **_facts(score)})
     if not total.n_predictions:
         raise DataError("there is no word in the text; give a file that has some")
-    if sys.stdout.isatty():
-        print_facts({"model": model, **{k: _shown(v) for k, v in _facts(total).items()}})
-    else:
-        sys.stdout.write(json.dumps({"model": model, **_facts(total)}) + "\n")
+    facts = {"model": model, **_facts(total)}
+    print_result(facts, {name: _shown(value) for name, value in facts.items()})
 
 
 def _facts(score: Any) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elmore.cli import arguments
+from elmore.cli.bars import TrainingBar, preparing_bar
 from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
-from elmore.cli.terminal import TrainingBar, preparing_bar
 from elmore.errors import ConfigError
 
 

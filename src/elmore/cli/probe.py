@@ -1,7 +1,5 @@
 """`elmore probe`: what each layer knows of the tags in a file."""
 
-import json
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +8,7 @@ from cyclopts import Parameter
 
 from elmore.cli import arguments
 from elmore.cli.task_flags import DEFAULT_DATA, DataFlags, read_examples
-from elmore.cli.terminal import print_facts
+from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError, MissingExtraError
 
 
@@ -50,10 +48,8 @@ def probe(
         *tag_vectors(elmo, known.X, known.y), *tag_vectors(elmo, asked.X, asked.y)
     )
     names = [*(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
-    if sys.stdout.isatty():
-        print_facts(
-            {name: f"{100 * score:.1f} %" for name, score in zip(names, scores, strict=True)}
-        )
-    else:
-        accuracy = dict(zip(names, scores, strict=True))
-        sys.stdout.write(json.dumps({"model": model, "accuracy": accuracy}) + "\n")
+    accuracy = dict(zip(names, scores, strict=True))
+    print_result(
+        {"model": model, "accuracy": accuracy},
+        {name: f"{100 * score:.1f} %" for name, score in accuracy.items()},
+    )

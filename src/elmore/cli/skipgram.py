@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from elmore.cli.terminal import progress_bar
+from elmore.cli.bars import progress_bar
 from elmore.errors import ConfigError
 from elmore.locks import locked
 from elmore.static.skipgram import SkipGramConfig

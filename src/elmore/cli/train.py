@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from elmore.cli.bars import FitBar
 from elmore.cli.task_flags import (
     DEFAULT_DATA,
     NO_FLAGS,
@@ -15,7 +16,6 @@ from elmore.cli.task_flags import (
     new_task,
     read_examples,
 )
-from elmore.cli.terminal import FitBar
 from elmore.errors import ConfigError
 from elmore.locks import locked
 from elmore.tasks.fit import remove_run

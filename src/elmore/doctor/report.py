@@ -1,71 +1,16 @@
-"""`elmore doctor`: what a text holds and what training on it will cost."""
+"""A diagnosis in, the report that people or programs read out: lines of text, or JSON."""
 
-import json
-import os
-import shutil
-import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
-
-from elmore.cli import arguments
-from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
-from elmore.cli.bars import preparing_bar
-
-if TYPE_CHECKING:
-    from elmore.doctor.diagnosis import Diagnosis
+from elmore.doctor.diagnosis import Diagnosis
 
 _MARGIN = 12
 
 
-def doctor(
-    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
-    recipe: str = "small-cpu",
-    processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
-    measure_s: float = 15.0,
-    flags: Annotated[RecipeFlags, Parameter(name="*")] = NO_FLAGS,  # type: ignore[valid-type]
-) -> None:
-    """Look at text before training on it: what it holds, what it will cost, what to do better.
-
-    A page on a terminal, JSON in a pipe. The text is read and counted whole, and a few updates are
-    really made, to see how fast this machine is. Nothing is left on the disk.
-
-    Parameters
-    ----------
-    texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
-        standard input.
-    recipe
-        tiny, small-cpu, original, or a TOML file; every field has a flag too.
-    processes
-        Processes that tokenize the text; as many as there are cores if not given.
-    measure_s
-        Seconds that the updates may take; more make a better estimate.
-    """
-    from elmore.doctor.diagnosis import examine
-    from elmore.pretrain.recipes import read_recipe
-
-    chosen = read_recipe(recipe, changes(flags))
-    with preparing_bar(shown=True) as preparing:
-        found = examine(
-            texts,
-            chosen,
-            n_processes=(os.cpu_count() or 1) if processes is None else processes,
-            progress=preparing.tell,
-            measure_s=measure_s,
-        )
-    if sys.stdout.isatty():
-        width = shutil.get_terminal_size().columns
-        sys.stdout.writelines(f"{line}\n" for line in _page(found, min(width, 100)))
-    else:
-        sys.stdout.write(json.dumps(_facts(found), ensure_ascii=False) + "\n")
-
-
-def _facts(found: "Diagnosis") -> dict[str, object]:
+def report_facts(found: Diagnosis) -> dict[str, object]:
+    """Return all figures, for JSON."""
     facts = asdict(found)
     facts["memory"]["total"] = found.memory.total
     facts["disk"]["total"] = found.disk.total
@@ -74,7 +19,8 @@ def _facts(found: "Diagnosis") -> dict[str, object]:
     return facts
 
 
-def _page(found: "Diagnosis", width: int) -> Iterator[str]:
+def report_lines(found: Diagnosis, width: int) -> Iterator[str]:
+    """Yield the lines of the report, of at most `width` columns."""
     for name, lines in (
         ("text", _text(found)),
         ("vocabulary", _vocabulary(found)),
@@ -94,7 +40,7 @@ def _page(found: "Diagnosis", width: int) -> Iterator[str]:
         )  # fmt: skip
 
 
-def _text(found: "Diagnosis") -> Iterator[str]:
+def _text(found: Diagnosis) -> Iterator[str]:
     text, cut = found.text, found.text.spelling
     n_files, n_bytes = len(text.file_bytes), sum(size or 0 for size in text.file_bytes.values())
     files = "1 file" if n_files == 1 else f"{n_files:,} files"
@@ -104,7 +50,7 @@ def _text(found: "Diagnosis") -> Iterator[str]:
         f"of them {text.n_distinct_words:,} different"
     )
     about = "" if text.is_repeated_exact else "about "
-    yield f"{about}{_percent(text.repeated_lines)} of the lines stood there before"
+    yield f"{about}{_percent(text.repeated_lines)} of the lines are duplicates"
     split = f", {cut.n_distinct_split:,} of them inside a character" if cut.n_distinct_split else ""
     yield (
         f"{cut.n_words:,} words ({cut.n_distinct:,} different) are longer than "
@@ -112,7 +58,7 @@ def _text(found: "Diagnosis") -> Iterator[str]:
     )
 
 
-def _vocabulary(found: "Diagnosis") -> Iterator[str]:
+def _vocabulary(found: Diagnosis) -> Iterator[str]:
     words = found.vocabulary
     kept = (words.n_rows - 3, 1 - words.unknown_rate)
     rows = sorted({*words.coverage.items()} - {(kept[0], words.coverage.get(kept[0]))} | {kept})
@@ -128,7 +74,7 @@ def _vocabulary(found: "Diagnosis") -> Iterator[str]:
         )
 
 
-def _network(found: "Diagnosis") -> Iterator[str]:
+def _network(found: Diagnosis) -> Iterator[str]:
     memory, disk = found.memory, found.disk
     yield f"{found.n_parameters:,} weights, {found.vocabulary.softmax} softmax"
     has = found.machine_memory
@@ -143,7 +89,7 @@ def _network(found: "Diagnosis") -> Iterator[str]:
     )
 
 
-def _time(found: "Diagnosis") -> Iterator[str]:
+def _time(found: Diagnosis) -> Iterator[str]:
     time = found.time
     updates = f"{found.n_windows:,} batches an epoch, {found.n_updates:,} updates in all"
     if time is None:

@@ -21,6 +21,7 @@ from elmore.corpus.sentence_reader import Reading
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError
 from elmore.folders import write_json
+from elmore.formats.calibration import Layer
 from elmore.locks import LOCK, locked_folder
 from elmore.senses.index import (
     ENDS,
@@ -31,7 +32,6 @@ from elmore.senses.index import (
     WORDS,
     Facts,
     IndexConfig,
-    Layer,
     OccurrenceIndex,
     file_sizes,
     read_facts,

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.embed import Elmo
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, DataError
+from elmore.formats.calibration import Layer
 from elmore.senses.describe import Sense
-from elmore.senses.index import Layer, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
 from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
-from elmore.senses.search import of_length_one
+from elmore.senses.search import unit_norm
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,16 @@ class SenseChanges(NamedTuple):
     senses: list[SenseChange]
 
 
+def last_shared_layer(old: OccurrenceIndex, new: OccurrenceIndex) -> Layer:
+    """Return the last layer that both indexes have."""
+    shared = [layer for layer in old.layers if layer in new.layers]
+    if not shared:
+        raise DataError(
+            f"{old.folder} and {new.folder} have no layer in common; build them with the same one"
+        )
+    return shared[-1]
+
+
 def word_changes(
     old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer, *, min_count: int = 20
 ) -> list[WordChange]:
@@ -78,7 +89,7 @@ def word_change(old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer, word: 
 
 
 def _word_change(word: str, old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer) -> WordChange:
-    x, y = (of_length_one(index.vectors(layer)[index.rows(word)]) for index in (old, new))
+    x, y = (unit_norm(index.vectors(layer)[index.rows(word)]) for index in (old, new))
     mean_x, mean_y = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
     together = float(mean_x @ mean_y)  # which is the mean cosine of all pairs
     lengths = float(np.linalg.norm(mean_x) * np.linalg.norm(mean_y))

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +25,15 @@ from elmore.embed import Elmo
 from elmore.embed.pooling import layers_dim
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import read_format
+from elmore.formats.calibration import Layer
 from elmore.text import normalize
 
 FACTS, OCCURRENCES = "index.json", "occurrences.i32"
 SENTENCES, ENDS, WORDS = "sentences.txt", "sentences.i64", "words.txt"
 FORMAT = "elmore-index-1"
 
-
-Layer = int | Literal["context", "expected"]
-"""The number of a layer, or the states that predict a word: see `Elmo.encode_tokens`."""
-
 Ints = npt.NDArray[np.int64]
-Vectors = npt.NDArray[np.float16]
+StoredVectors = npt.NDArray[np.float16]
 
 
 @dataclass(frozen=True)
@@ -129,6 +126,25 @@ class OccurrenceIndex:
     def __len__(self) -> int:
         return self.facts.n_occurrences
 
+    @property
+    def tokenizer(self) -> str:
+        """The name of the tokenizer that it was built with."""
+        return str(self.model["tokenizer"])
+
+    @property
+    def cosine_kind(self) -> str:
+        """Whether its cosines are of standardized vectors, in words."""
+        return "standardized by the model's calibration" if self.is_standardized else "raw"
+
+    def load_model(self, source: str | None = None) -> Elmo:
+        """Load the model that it was built with, from `source` or from where it was then."""
+        source = source or self.model["source"]
+        if source is None:
+            raise ConfigError(f"{self.folder} does not say where its model is; name it (--model)")
+        elmo = Elmo.from_pretrained(source, tokenizer=self.tokenizer)
+        self.check_model(elmo)
+        return elmo
+
     def check_model(self, elmo: Elmo) -> None:
         """Refuse a biLM that is not the one the index was built with."""
         if elmo.model.fingerprint() != self.model["hash"]:
@@ -170,7 +186,7 @@ class OccurrenceIndex:
         order = np.argsort(numbers, kind="stable")
         return order, np.searchsorted(numbers[order], np.arange(len(self.words) + 1))
 
-    def vectors(self, layer: Layer) -> Vectors:
+    def vectors(self, layer: Layer) -> StoredVectors:
         """Return the vectors of all occurrences on a layer, (N, D), mapped; D / 2 of "expected"."""
         if layer not in self.layers:
             raise ConfigError(

@@ -20,7 +20,7 @@ from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.senses.describe import Sense, describe
 from elmore.senses.index import Ints, Occurrence, OccurrenceIndex
 from elmore.senses.representations import standardized
-from elmore.senses.search import Floats, of_length_one
+from elmore.senses.search import Floats, unit_norm
 from elmore.senses.topics import topic_vectors
 
 _MAX_DIMS = 20  # principal components that are clustered
@@ -72,7 +72,7 @@ def views_of(elmo: Elmo, occurrences: Sequence[Occurrence], states: Floats) -> V
     """Return the two views of occurrences, `states` being their `context_states`."""
     before, after = np.split(states, 2, axis=1)
     expected = standardized(elmo, before + after, "expected")
-    return Views(of_length_one(expected), topic_vectors(elmo, occurrences))
+    return Views(unit_norm(expected), topic_vectors(elmo, occurrences))
 
 
 def find_groups(views: Views, *, max_groups: int = 8, seed: int = 1) -> Groups:

@@ -7,7 +7,8 @@ import numpy as np
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
-from elmore.senses.index import Layer, Occurrence, OccurrenceIndex
+from elmore.formats.calibration import Layer
+from elmore.senses.index import Occurrence, OccurrenceIndex, layer_name
 from elmore.senses.occurrences import occurrences_of
 from elmore.senses.search import Floats, Search, nearest_of
 
@@ -29,7 +30,13 @@ class LayerNeighbours:
     layer: Layer
     neighbours: list[Neighbour]
     recall: float
-    """The share of the nearest that such a search finds; 1 if it is exact."""
+    """The share of the nearest that the search finds; 1 if it is exact."""
+
+    @property
+    def title(self) -> str:
+        """The layer and, of an approximate search, its recall."""
+        exact = "" if self.recall == 1 else f" (finds {self.recall:.0%} of the nearest)"
+        return f"{layer_name(self.layer)}{exact}:"
 
 
 def neighbours(

@@ -8,11 +8,10 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
-from elmore.senses.index import Layer
+from elmore.formats.calibration import Layer
 from elmore.senses.representations import standardized
+from elmore.senses.search import Floats
 from elmore.text import normalize
-
-Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Occurrences:
     sentences: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
     """Where it stands in each sentence."""
-    vectors: Mapping[Layer, Vectors]
+    vectors: Mapping[Layer, Floats]
     """Its vectors on each layer that was asked for, (sentences, D)."""
     standardized: bool = False
     """Whether the model's calibration standardized them."""

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import DataError, MissingExtraError
+from elmore.formats.calibration import Layer
 from elmore.senses.describe import Sense
-from elmore.senses.index import Layer, layer_name
+from elmore.senses.index import layer_name
 from elmore.senses.occurrences import Occurrences
-from elmore.senses.search import Floats, of_length_one
+from elmore.senses.search import Floats, unit_norm
 
 Projection = Literal["pca", "tsne"]
 
@@ -120,7 +121,7 @@ def _legend(sense: Sense) -> str:
 
 def _flat(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Floats:
     """Return points in the plane, (N, 2)."""
-    centred = of_length_one(vectors)
+    centred = unit_norm(vectors)
     centred = centred - centred.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     flat: Floats = centred @ axes[:2].T

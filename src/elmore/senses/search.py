@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from elmore.errors import FormatError, MissingExtraError
 from elmore.folders import new_file, read_format, write_json
-from elmore.senses.index import Ints, Layer, OccurrenceIndex, Vectors
+from elmore.formats.calibration import Layer
+from elmore.senses.index import Ints, OccurrenceIndex, StoredVectors
 
 FORMAT = "elmore-search-1"
 MOST_EXACT = 200_000
@@ -90,7 +91,7 @@ class Search:
         """Return the `n` occurrences that are nearest to a vector, (D,)."""
         if self._cells is None:
             return nearest_of(self.vectors, vector, n)
-        query = of_length_one(vector[None])
+        query = unit_norm(vector[None])
         _, rows = self._cells.search(query, min(len(self.vectors), n * _COMPARED))
         candidates = np.sort(rows[rows >= 0])  # as they stand in the file
         found = nearest_of(self.vectors[candidates], vector, n)
@@ -103,10 +104,10 @@ class Search:
         """
         rng = np.random.default_rng(_SEED)
         rows = np.sort(rng.choice(len(self.vectors), _RECALL_QUERIES, replace=False))
-        queries = of_length_one(self.vectors[rows])
+        queries = unit_norm(self.vectors[rows])
         best = np.full((len(rows), _RECALL_AT + 1), -np.inf, np.float32)
         for start in range(0, len(self.vectors), _AT_ONCE):
-            cosines = queries @ of_length_one(self.vectors[start : start + _AT_ONCE]).T
+            cosines = queries @ unit_norm(self.vectors[start : start + _AT_ONCE]).T
             best = -np.sort(-np.concatenate([best, cosines], axis=1), axis=1)[:, : best.shape[1]]
         shares = []
         for row, query, exact in zip(rows, queries, best, strict=True):
@@ -116,26 +117,26 @@ class Search:
         return float(np.minimum(shares, 1).mean())
 
 
-def nearest_of(vectors: Vectors, vector: Floats, n: int) -> Found:
+def nearest_of(vectors: StoredVectors, vector: Floats, n: int) -> Found:
     """Compare a vector with all of some others, a block at a time."""
-    query = of_length_one(vector[None])[0]
+    query = unit_norm(vector[None])[0]
     cosines = np.concatenate([
-        of_length_one(vectors[start : start + _AT_ONCE]) @ query
+        unit_norm(vectors[start : start + _AT_ONCE]) @ query
         for start in range(0, max(1, len(vectors)), _AT_ONCE)
     ])  # fmt: skip
     rows = np.argsort(-cosines, kind="stable")[:n]
     return Found(rows, cosines[rows])
 
 
-def of_length_one(vectors: npt.NDArray[Any]) -> Floats:
-    """Return vectors, (N, D), as float32 and divided by their lengths."""
+def unit_norm(vectors: npt.NDArray[Any]) -> Floats:
+    """Return vectors, (N, D), as float32 and divided by their norms."""
     found = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    lengths[lengths == 0] = 1
-    return np.asarray(found / lengths, np.float32)
+    norms = np.linalg.norm(found, axis=1, keepdims=True)
+    norms[norms == 0] = 1
+    return np.asarray(found / norms, np.float32)
 
 
-def _learn_cells(faiss: Any, vectors: Vectors) -> tuple[str, Any]:
+def _learn_cells(faiss: Any, vectors: StoredVectors) -> tuple[str, Any]:
     """Part all vectors into cells; return faiss's name of that, and the cells."""
     n, dim = vectors.shape
     n_cells = round(4 * math.sqrt(n))
@@ -144,9 +145,9 @@ def _learn_cells(faiss: Any, vectors: Vectors) -> tuple[str, Any]:
     cells = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
     rng = np.random.default_rng(_SEED)
     sample = np.sort(rng.choice(n, min(n, _SAMPLE_PER_CELL * n_cells), replace=False))
-    cells.train(of_length_one(vectors[sample]))
+    cells.train(unit_norm(vectors[sample]))
     for start in range(0, n, _AT_ONCE):
-        cells.add(of_length_one(vectors[start : start + _AT_ONCE]))
+        cells.add(unit_norm(vectors[start : start + _AT_ONCE]))
     cells.nprobe = _CELLS_SEEN
     return name, cells
 

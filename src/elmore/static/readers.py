@@ -27,7 +27,7 @@ _BYTES_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
-class Table:
+class WordTable:
     """What a file holds."""
 
     words: list[str]
@@ -36,7 +36,7 @@ class Table:
     """(N, D)"""
 
 
-def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> Table:
+def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> WordTable:
     """Read a file of vectors, or its first `max_words`; of a word that is there twice, the first.
 
     `errors` is what to do with words that are not UTF-8: "strict" refuses the file, "replace" puts
@@ -207,10 +207,10 @@ def _decode(words: list[bytes], errors: DecodingErrors, path: Path) -> list[str]
         ) from None
 
 
-def _distinct(words: list[str], vectors: Vectors) -> Table:
+def _distinct(words: list[str], vectors: Vectors) -> WordTable:
     """Leave out each word that stood there before."""
     rows = {word: row for row, word in reversed(list(enumerate(words)))}
     if len(rows) == len(words):
-        return Table(words, vectors)
+        return WordTable(words, vectors)
     kept = sorted(rows.values())
-    return Table([words[row] for row in kept], vectors[kept])
+    return WordTable([words[row] for row in kept], vectors[kept])

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
 from elmore.folders import new_folder, read_format, write_json
-from elmore.static.readers import DecodingErrors, read_table
+from elmore.static.readers import DecodingErrors, Vectors, read_table
 from elmore.text import Vocab
 
 Unknown = Literal["zero", "mean"]
-Vectors = npt.NDArray[np.float32]
 
 CONFIG, VOCAB, VECTORS = "config.json", "vocab.txt", "vectors.npy"
 FORMAT = "elmore-static-1"

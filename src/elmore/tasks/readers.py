@@ -116,13 +116,39 @@ def read_tagged(
         return _checked(_read_clauses(path), path)
     if form == "conllu":
         token_column, tag_column = 1, 3
-    sentences: list[list[str]] = [[]]
-    tags: list[list[str]] = [[]]
+    sentences = _column_sentences(path, form)
+    for (number, row), *_ in sentences:
+        if len(row) < 2:
+            raise DataError(f"{path}, line {number}, has one column; expected a token and its tag")
+        _check_columns(path, number, row, {"token": token_column, "tag": tag_column})
+    tokens = [_column(sentence, token_column, form) for sentence in sentences]
+    tags = [_column(sentence, tag_column, "tag") for sentence in sentences]
+    return _checked(Examples(tokens, tags), path)
+
+
+def read_sentences(path: str | Path, *, token_column: int = 0) -> list[list[str]]:
+    """Read the tokens of the sentences of a CoNLL or CoNLL-U file; it may have no tags."""
+    path = Path(path)
+    form = _format(path, "auto", ("conllu",), "conll")
+    token_column = 1 if form == "conllu" else token_column
+    sentences = _column_sentences(path, form)
+    for (number, row), *_ in sentences:
+        _check_columns(path, number, row, {"token": token_column})
+    return [_column(sentence, token_column, form) for sentence in sentences]
+
+
+def is_column_file(path: Path) -> bool:
+    """Say whether a file has a token and its tags a line, by its name: .conll or .conllu."""
+    return Path(unpacked_name(path)).suffix.lower() in (".conll", ".conllu")
+
+
+def _column_sentences(path: Path, form: str) -> list[list[tuple[int, list[str]]]]:
+    """Return the columns of each token of each sentence, with the number of its line."""
+    sentences: list[list[tuple[int, list[str]]]] = [[]]
     expected: tuple[int, int] | None = None
     for number, line in _numbered(path):
         if not line.strip():
             sentences.append([])
-            tags.append([])
             continue
         row = line.split("\t") if form == "conllu" or "\t" in line else line.split()
         if line.startswith("-DOCSTART-") or (form == "conllu" and line.startswith("#")):
@@ -130,23 +156,28 @@ def read_tagged(
         if form == "conllu" and not row[0].isdecimal():
             continue  # 1-2 for words written together, 1.1 for words that are not there
         expected = expected or (len(row), number)
-        if len(row) < 2:
-            raise DataError(f"{path}, line {number}, has one column; expected a token and its tag")
         if len(row) != expected[0]:
             raise DataError(
                 f"{path}, line {number}, has {len(row)} columns; "
                 f"expected {expected[0]}, as line {expected[1]} has"
             )
-        if not (-len(row) <= tag_column < len(row) and -len(row) <= token_column < len(row)):
-            raise ConfigError(
-                f"{path}, line {number}, has {len(row)} columns, and the token is to stand in "
-                f"{token_column}, the tag in {tag_column}; they are counted from 0"
-            )
-        token = row[token_column]
-        sentences[-1].append(re.sub(r"^\w+:", "", token) if form == "wikiann" else token)
-        tags[-1].append(row[tag_column].strip())
-    kept = [k for k, sentence in enumerate(sentences) if sentence]
-    return _checked(Examples([sentences[k] for k in kept], [tags[k] for k in kept]), path)
+        sentences[-1].append((number, row))
+    return [sentence for sentence in sentences if sentence]
+
+
+def _check_columns(path: Path, number: int, row: list[str], asked: dict[str, int]) -> None:
+    if not all(-len(row) <= column < len(row) for column in asked.values()):
+        places = " and ".join(f"the {name} in column {column}" for name, column in asked.items())
+        raise ConfigError(
+            f"{path}, line {number}, has {len(row)} columns; expected {places}, counted from 0"
+        )
+
+
+def _column(sentence: list[tuple[int, list[str]]], column: int, form: str) -> list[str]:
+    cells = [row[column] for _, row in sentence]
+    if form == "wikiann":
+        return [re.sub(r"^\w+:", "", token) for token in cells]
+    return [tag.strip() for tag in cells] if form == "tag" else cells
 
 
 def _read_clauses(path: Path) -> Examples:
