@@ -70,7 +70,7 @@ def test_bad_settings(
 def test_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--out", str(tmp_path / "out")]
     assert run_elmore(["skipgram", *out]) == 2
-    assert "name the files to learn from" in capsys.readouterr().err
+    assert "name the files to train on" in capsys.readouterr().err
     (tmp_path / "blank.txt").write_text(" \n")
     assert run_elmore(["skipgram", str(tmp_path / "blank.txt"), *out]) == 2
     assert "no words to train on" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`elmore calibrate`: the means and deviations of a model's layers, measured on text."""
+"""`elmore calibrate`: the mean and standard deviation of each layer, measured on text."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,22 +22,22 @@ def calibrate(
     text_field: str = "text",
     dtype: Literal["float32", "float16"] = "float32",
 ) -> None:
-    """Measure the mean and the deviation of each layer on text, and write the model with them.
+    """Measure the mean and standard deviation of each layer, and write the model with them.
 
-    Standardized by these, cosines of vectors spread out and can be compared between layers. The
-    vectors that a model gives stay as they are unless they are asked for as standardized.
+    Standardized vectors have cosines that spread out and can be compared between layers. The model
+    still gives raw vectors unless standardized ones are asked for.
 
     Parameters
     ----------
     model
         A model folder, the name of a bundled model, or hf://owner/name.
     texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
         standard input.
     out
         The model folder to make.
     max_tokens
-        How much of the text is read, in tokens.
+        The most tokens to read.
     split_sentences
         A language, such as en or ko: split each line into sentences.
     tokenizer
@@ -46,7 +46,7 @@ def calibrate(
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     dtype
-        What the folder stores its weights in.
+        The type of the weights in the folder.
     """
     from dataclasses import replace
 

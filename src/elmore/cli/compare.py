@@ -49,27 +49,26 @@ def compare(
     task
         classify, tag or pair.
     train
-        The file of examples to learn from.
+        The training set, a file of examples.
     dev
-        The file of examples to measure on; without it, some of the training examples are held
-        out.
+        The dev set; without it, some training examples are held out.
     out
         The folder of the comparison.
     elmo
         The biLM: a bundled name, a model folder or hf://owner/name.
     static
-        Static vectors: a file of GloVe, word2vec or fastText, or a folder of ours.
+        Static vectors: a GloVe, word2vec or fastText file, or an elmore folder of vectors.
     variants
         Some of static, elmo, static+elmo, context (the states that predict each word as one more
         layer of the mix), top (the top layer only), uniform (almost uniform layer
         weights), output (ELMo at the RNN's output) and both (input and output), with commas; the
         first is the baseline.
     n_seeds
-        Runs of each.
+        Training runs of each variant, with different random seeds.
     max_train
-        Learn from the first examples only.
+        Train on the first examples only.
     max_dev
-        Measure on the first examples only.
+        Evaluate on the first examples only.
     """
     from elmore.tasks.compare import compare as run_comparison
     from elmore.tasks.compare import draw, summarize

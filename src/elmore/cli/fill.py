@@ -1,4 +1,4 @@
-"""`elmore fill`: the words that a sentence expects at a place."""
+"""`elmore fill`: the most probable words for a place in a sentence."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -24,22 +24,22 @@ def fill(
     n: Annotated[int, Parameter(name=["--n", "-n"], converter=arguments.whole_number)] = 10,
     tokenizer: str | None = None,
 ) -> None:
-    """Give the most probable words for each blank, written ___, with their probabilities.
+    """Predict the most probable words for each blank, written ___, with their probabilities.
 
     A table on a terminal, a line of JSON for each blank in a pipe.
 
     Parameters
     ----------
     texts
-        The texts. Without any, standard input is read, a text a line.
+        The texts; without any, standard input is read, one text per line.
     model
         A model folder with its softmax, the name of a bundled model, or hf://owner/name.
     word
         A word of each text to find substitutes for, instead of a blank.
     sides
-        both, or the words on the left or on the right of the place alone.
+        The context to use: both sides, or the left or right one alone.
     n
-        How many words.
+        How many words to predict.
     tokenizer
         whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
         of the model's own.

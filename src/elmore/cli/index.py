@@ -25,29 +25,29 @@ def index(
     tokenizer: str | None = None,
     text_field: str = "text",
 ) -> None:
-    """Keep each occurrence of a corpus's words as a vector with its sentence, to search in.
+    """Build an index of the word occurrences of a corpus: their vectors and sentences.
 
     The same command again resumes where it stopped. `elmore neighbours`, `senses` and `change` read
-    what it makes.
+    it.
 
     Parameters
     ----------
     texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed.
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed.
     out
         The folder to make.
     model
         A bundled name, a model folder or hf://owner/name.
     layers
-        Which layers are kept, with commas: top, all, numbers, or the states that predict a word
-        without reading it: context, expected. Each costs 2 bytes a dimension, and expected has half
-        as many.
+        The layers to index, with commas: top, all, numbers, or the states that predict a word
+        without reading it: context, expected. Each takes 2 bytes per dimension; expected has half
+        as many dimensions.
     words
-        Only these words, with commas, or @FILE with one a line.
+        Index only these words, with commas, or @FILE with one word per line.
     max_per_word
-        The most occurrences of a word that are kept, the first ones.
+        The most occurrences of a word to index, the first ones.
     split_sentences
-        A language, such as en or ko, whose rules split each line into sentences.
+        A language, such as en or ko: split each line into sentences.
     tokenizer
         whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
         of the model's own.
@@ -63,7 +63,7 @@ def index(
     if not texts:
         raise ConfigError("there is no text; name the files of the corpus")
     if STANDARD_INPUT in texts:
-        raise ConfigError("standard input cannot be read twice, as resuming needs; name a file")
+        raise ConfigError("standard input cannot be read twice, which resuming needs; name a file")
     if split_sentences is not None:
         check_language(split_sentences)
     check_texts(texts)

@@ -6,7 +6,7 @@ from elmore.cli.terminal import print_result
 
 
 def info(model: str = "en") -> None:
-    """Say what a model is: a table on a terminal, JSON in a pipe.
+    """Show the architecture and metadata of a model: a table on a terminal, JSON in a pipe.
 
     Parameters
     ----------

@@ -20,20 +20,20 @@ def perplexity(
     vocab: Path | None = None,
     text_field: str = "text",
 ) -> None:
-    """Measure the perplexity of text under a model: full softmax, each direction by itself.
+    """Measure the perplexity of text under a model: full softmax, each direction separately.
 
-    A table on a terminal, JSON in a pipe. Each line is a sentence, read by itself; the mark at its
-    end is predicted too. A word outside the vocabulary counts as <UNK>, and their share is given.
+    A table on a terminal, JSON in a pipe. Each line is a sentence without context; its end mark is
+    predicted too. A word outside the vocabulary is scored as <UNK>; their share is reported.
 
     Parameters
     ----------
     model
         A model folder with its softmax, or the name of a bundled model.
     texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
-        standard input. Or the folder "corpus" of a training run: its held-out text.
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input. Or the corpus folder of a pretraining run: its held-out text.
     per_sentence
-        Write a line of JSON for each sentence first.
+        Print a line of JSON for each sentence first.
     split_sentences
         A language, such as en or ko: split each line into sentences.
     tokenizer

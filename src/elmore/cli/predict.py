@@ -46,10 +46,11 @@ def predict(
     model
         The folder of a trained task.
     texts
-        Texts or files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
-        standard input, which is also read if nothing is given. A tagger takes .conll and .conllu
-        files too, and reads their tokens. A text of a pair task is two texts with a tab between
-        them; of semantic role labelling, the number of the predicate, from 0, a tab, and the text.
+        Texts and files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed;
+        - is standard input, which is also read if nothing is given. A tagger takes .conll and
+        .conllu files too, and reads their tokens. A text of a pair task is two texts with a tab
+        between them; of semantic role labelling, the number of the predicate, from 0, a tab, and
+        the text.
     elmo
         Where the biLM is, if it has moved.
     static

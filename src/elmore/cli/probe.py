@@ -1,4 +1,4 @@
-"""`elmore probe`: what each layer knows of the tags in a file."""
+"""`elmore probe`: the accuracy of a linear probe on each layer."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,20 +20,20 @@ def probe(
     max_train: Annotated[int, Parameter(converter=arguments.whole_number)] = 6_000,
     data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
 ) -> None:
-    """Learn the tags of words from each layer by itself, linearly, and measure how well.
+    """Train a linear probe for word tags on each layer, and measure its accuracy.
 
     A table on a terminal, JSON in a pipe.
 
     Parameters
     ----------
     train
-        A file of tagged sentences to learn from: parts of speech, or any other tags.
+        The training set, tagged sentences: parts of speech, or any other tags.
     dev
-        A file of tagged sentences to measure on.
+        The dev set, tagged sentences.
     model
         A bundled name, a model folder or hf://owner/name.
     max_train
-        Learn from the first sentences only.
+        Train on the first sentences only.
     """
     from elmore.embed import Elmo
     from elmore.senses.probe import probe_layers, tag_vectors

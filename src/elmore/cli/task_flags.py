@@ -1,4 +1,4 @@
-"""Flags of the verbs that deal with tasks: how examples are read, and every setting of a task."""
+"""Flags of the commands for tasks: how examples are read, and every setting of a task."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -28,19 +28,19 @@ class DataFlags:
 
     format: Annotated[str, Parameter(group=_EXAMPLES)] = "auto"
     """classify: tsv, csv, jsonl, lines (a label, a space, a text) or trec; tag: conll, conllu,
-    wikiann or srl; pair: tsv, csv, jsonl, snli or sick. auto goes by the file's name."""
+    wikiann or srl; pair: tsv, csv, jsonl, snli or sick. auto: by the file's name."""
     text_field: Annotated[str, Parameter(group=_EXAMPLES)] = "text"
     """classify: the column or field of the text."""
     label_field: Annotated[str, Parameter(group=_EXAMPLES)] = "label"
     """classify, pair: the column or field of the label."""
     first_field: Annotated[str, Parameter(group=_EXAMPLES)] = "sentence1"
-    """pair: that of the first text."""
+    """pair: the column or field of the first text."""
     second_field: Annotated[str, Parameter(group=_EXAMPLES)] = "sentence2"
-    """pair: that of the second."""
+    """pair: the column or field of the second text."""
     token_column: Annotated[int, Parameter(group=_EXAMPLES)] = 0
     """tag: the column of the token, counted from 0, or from the end if negative."""
     tag_column: Annotated[int, Parameter(group=_EXAMPLES)] = -1
-    """tag: that of the tag."""
+    """tag: the column of the tag, counted likewise."""
 
 
 DEFAULT_DATA = DataFlags()

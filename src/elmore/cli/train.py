@@ -38,17 +38,17 @@ def train(
     Parameters
     ----------
     task
-        classify (a text has a label), tag (each word has a tag) or pair (two texts have a label).
+        classify (a label for each text), tag (a tag for each word) or pair (a label for two texts).
     train
-        The file of examples to learn from.
+        The training set, a file of examples.
     dev
-        The file of examples to stop by; without it some of the others are kept back.
+        The dev set for early stopping; without it, some training examples are held out.
     out
         The folder to make.
     elmo
         The biLM: a bundled name, a model folder, hf://owner/name, or none for static vectors alone.
     static
-        Static vectors beside it: a file of GloVe, word2vec or fastText, or a folder of ours.
+        Static vectors to add: a GloVe, word2vec or fastText file, or an elmore folder of vectors.
     """
     if out.exists():
         raise ConfigError(f"{out} exists already; choose another name")
@@ -62,7 +62,7 @@ def train(
             with FitBar(model.n_epochs) as bar:
                 model.fit(examples, dev=watched, folder=run, on_progress=bar.on_progress)
         except KeyboardInterrupt:
-            said = f"{run} holds the epochs that are done; the same command resumes"
+            said = f"{run} keeps the finished epochs; the same command resumes"
             raise KeyboardInterrupt(said) from None
         model.save(out)
         remove_run(run)
@@ -73,7 +73,7 @@ def _summary(model: Any, out: Path) -> str:
     progress = model.progress_
     lines = [
         f"{out}: best in epoch {progress.best_epoch} of {progress.epoch}, "
-        f"development score {100 * progress.best:.1f}\n"
+        f"dev score {100 * progress.best:.1f}\n"
     ]
     for place, mix in model.mixes.items():
         learned = ", ".join(f"{name} {weight:.2f}" for name, weight in mix.weights().items())
