@@ -22,15 +22,15 @@ file; each field also has a flag of `elmore pretrain` and `elmore doctor`: `max_
 limit is switched off by `"none"`. On the command line filters are written `--filters
 1:32,2:32,3:64`, and `--frozen` and `--static-fills` may be given several times.
 
-A run does not resume with another recipe than it was begun with, but for `n_epochs`, `patience`,
+A run resumes only with the recipe that it was started with, except for `n_epochs`, `patience`,
 `evaluate_every`, `max_held_out_tokens` and `checkpoint_every`.
 """
 TITLES = {
-    "corpus": "How raw text becomes sentences of numbered words.",
-    "token_encoder": "How a word is spelled: characters, convolutions, highways, projection.",
-    "lstm": "What reads the words, once in each direction.",
+    "corpus": "How raw text becomes sentences of word ids.",
+    "token_encoder": "The char CNN: characters, convolutions, highway layers, projection.",
+    "lstm": "The LSTM stack of each direction.",
     "static": "Static word vectors that the network starts from.",
-    "training": "How the network learns.",
+    "training": "How the network is trained.",
 }
 
 

@@ -169,7 +169,7 @@ def test_an_index_after_its_text_has_changed(
     before = text.read_text()
     text.write_text(before.replace("river", "money"))  # of the same size
     said = refused(*arguments)
-    assert "index was built from another text than text.txt is now; choose another --out" in said
+    assert "index was built from other text than text.txt is now; choose another --out" in said
     text.write_text(before)
     assert elmore(*arguments).out == first.out
     assert "built from another text" in refused(*arguments, "--text-field", "body")

@@ -1,4 +1,4 @@
-"""An index from the command line: built, searched, its senses told apart and compared."""
+"""An index from the command line: built, searched, its senses found and compared."""
 
 import json
 import sys

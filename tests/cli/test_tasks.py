@@ -160,7 +160,7 @@ def test_compare_on_held_out_examples(
         (["--format", "conll"], "--format is 'conll'; expected one of auto, tsv"),
         (["--label-field", "mark"], "has no field 'mark'; name one of 'text', 'label'"),
         (["--layers", "all"], "expected mix, top, or the number of a layer"),
-        (["--elmo", "none"], "there are no vectors to learn from"),
+        (["--elmo", "none"], "there are no vectors to train on"),
         (["--elmo", "nowhere", "--n-epochs", "0"], "n_epochs is 0; expected a whole number"),
         (["--elmo", "nowhere"], "there is no folder 'nowhere'"),
     ],

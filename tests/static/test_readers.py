@@ -113,10 +113,10 @@ def test_of_a_word_that_is_there_twice_the_first_is_taken(tmp_path: Path) -> Non
 
 NAN = struct.pack("<f", float("nan"))
 BAD: dict[str, bytes] = {
-    "line 2, has 1 numbers; expected a word and 2 numbers": b"a 1 2\nb 3\n",
-    "line 2, has 3 numbers; expected a word and 2 numbers": b"a 1 2\nb 3 4 5\n",
-    "line 3, has 3 numbers": b"2 2\na 1 2\nb 3 4 5\n",
-    "line 1, has 0 numbers; expected a word and its numbers": b"word\n",
+    "line 2, has 1 values; expected a word and 2 values": b"a 1 2\nb 3\n",
+    "line 2, has 3 values; expected a word and 2 values": b"a 1 2\nb 3 4 5\n",
+    "line 3, has 3 values": b"2 2\na 1 2\nb 3 4 5\n",
+    "line 1, has 0 values; expected a word and its values": b"word\n",
     "line 2, has 'nan'; expected a number": b"a 1 2\nb nan 2\n",
     "line 2, has 'inf'; expected a number": b"a 1 2\nb 1 inf\n",
     "line 2, has '1e60'; expected a number": b"a 1 2\nb 1 1e60\n",
@@ -126,7 +126,7 @@ BAD: dict[str, bytes] = {
     "has no vectors; expected": b"\n\n",
     "says that it has 3 words and has 1": b"3 2\na 1 2\n",
     "says that it has 1 words and has 2": b"1 2\na 1 2\nb 1 2\n",
-    "says that its vectors have no numbers": b"3 0\na\n",
+    "has a header with 0 dimensions": b"3 0\na\n",
     "says that it has 3 words and ends in word 2": b"3 2\na " + b"\0" * 8 + b"b \0\0",
     "word 2, has a number that is nan": b"2 1\na \0\0\0\0b " + NAN,
     "which is not UTF-8; errors=": b"a 1 2\n\xff 3 4\n",

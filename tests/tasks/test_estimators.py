@@ -1,4 +1,4 @@
-"""The tasks learn, are told apart by their seeds alone, and come back from disk as they were."""
+"""Tasks are trained, deterministic given a seed, and the same after saving and loading."""
 
 import random
 import shutil

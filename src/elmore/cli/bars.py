@@ -49,14 +49,14 @@ def progress_bar(*, shown: bool) -> Progress:
 
 
 class _Stages:
-    """Bars of what goes before training: a line for each stage, with its words."""
+    """Bars of preparing a corpus: a line for each stage, with its words."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._tasks: dict[str, TaskID] = {}
 
     def tell(self, stage: str, n_words: int) -> None:
-        """Say that a stage got on by so many words."""
+        """Show that a stage has read so many more words."""
         if stage not in self._tasks:
             self._tasks[stage] = self._bar.add_task(stage, total=None, tokens=0)
         task = self._tasks[stage]
@@ -66,7 +66,7 @@ class _Stages:
 
 @contextmanager
 def preparing_bar(*, shown: bool) -> Iterator[_Stages]:
-    """Give what is told how the text is being prepared."""
+    """Give the bars of preparing a corpus."""
     columns = (TextColumn("{task.description}"), SpinnerColumn(), _WordCount(), _TokensPerSecond())
     disable = not (shown and sys.stderr.isatty())
     with Progress(*columns, console=Console(stderr=True), disable=disable, transient=True) as bar:
@@ -81,7 +81,7 @@ class _WordCount(ProgressColumn):
 
 
 class TrainingBar:
-    """Shows how training goes: a bar on a terminal, a line now and then elsewhere."""
+    """Shows pretraining: a bar on a terminal, a line every 30 seconds elsewhere."""
 
     def __init__(self, *, shown: bool) -> None:
         self._shown = shown
@@ -163,7 +163,7 @@ class FitBar:
         self._bar.stop()
 
     def begin(self, name: str) -> None:
-        """Say that another training begins."""
+        """Start the bar of another training run."""
         self._bar.console.print(name, highlight=False)
         if self._task is not None:
             self._bar.remove_task(self._task)

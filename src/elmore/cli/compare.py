@@ -75,11 +75,11 @@ def compare(
 
     model = new_task(task, elmo, static, settings)
     model.check_settings()
-    learnt = read_examples(task, train, data)
+    examples = read_examples(task, train, data)
     if dev is None:
-        learnt, watched = model.hold_out(learnt)
+        examples, dev_examples = model.hold_out(examples)
     else:
-        watched = read_examples(task, dev, data)
+        dev_examples = read_examples(task, dev, data)
 
     with FitBar(model.n_epochs) as bar:
 
@@ -91,8 +91,8 @@ def compare(
 
         runs = run_comparison(
             model,
-            learnt[:max_train],
-            watched[:max_dev],
+            examples[:max_train],
+            dev_examples[:max_dev],
             out,
             variants=variants.split(","),
             n_seeds=n_seeds,
@@ -108,8 +108,10 @@ def compare(
         return
     sys.stdout.write(f"{'variant':14}  {metric}   error reduction\n")
     for summary in found:
-        cut = ""
+        reduction = ""
         if summary.error_reduction is not None and summary.error_reduction_sd is not None:
-            cut = f"{100 * summary.error_reduction:6.1f} % ± {100 * summary.error_reduction_sd:.1f}"
+            reduction = (
+                f"{100 * summary.error_reduction:6.1f} % ± {100 * summary.error_reduction_sd:.1f}"
+            )
         score = f"{100 * summary.mean:6.2f} ± {100 * summary.sd:.2f}"
-        sys.stdout.write(f"{summary.variant:14}  {score:28}   {cut}\n")
+        sys.stdout.write(f"{summary.variant:14}  {score:28}   {reduction}\n")

@@ -90,7 +90,7 @@ def index(
                 on_progress=on_progress,
             )  # fmt: skip
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"{out} is kept; the same command resumes") from None
+            raise KeyboardInterrupt(f"{out} keeps what is done; the same command resumes") from None
     size = sum(path.stat().st_size for path in out.iterdir())
     facts = {
         "index": str(out),

@@ -57,5 +57,5 @@ def _print(found: list[dict[str, Any]]) -> None:
             f"{facts['megabytes']:.1f}",
         )
     Console().print(table)
-    for facts in found:  # by itself: a path that is wrapped cannot be copied
+    for facts in found:  # on a line of its own: a wrapped path cannot be copied
         sys.stdout.write(f"{facts['name']}: {Path(facts['folder']) / 'README.md'}\n")

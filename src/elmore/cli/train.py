@@ -55,12 +55,12 @@ def train(
     model = new_task(task, elmo, static, settings)
     model.check_settings()
     examples = read_examples(task, train, data)
-    watched = None if dev is None else read_examples(task, dev, data)
+    dev_examples = None if dev is None else read_examples(task, dev, data)
     run = out.with_name(f"{out.name}.run")
     with locked(out.with_name(f".{out.name}.lock"), out):
         try:
             with FitBar(model.n_epochs) as bar:
-                model.fit(examples, dev=watched, folder=run, on_progress=bar.on_progress)
+                model.fit(examples, dev=dev_examples, folder=run, on_progress=bar.on_progress)
         except KeyboardInterrupt:
             said = f"{run} keeps the finished epochs; the same command resumes"
             raise KeyboardInterrupt(said) from None

@@ -1,8 +1,8 @@
 """A corpus in, an index of the occurrences of its words out, block by block.
 
 A block is some lines. index.json is replaced after each, so a build that was killed resumes from
-the last whole block: whatever stands behind it is cut off. Nothing is held in memory but one block
-and the list of words. Vectors of a calibrated model are kept standardized, ready for cosines.
+the last whole block: anything after it is truncated. Only one block and the list of words are held
+in memory. Vectors of a calibrated model are stored standardized, ready for cosines.
 """
 
 import json
@@ -84,7 +84,7 @@ def build_index(
             _check_same(begun, content, folder)
             content = begun
         elif {path.name for path in folder.iterdir()} - {LOCK, f"{FACTS}.part"}:
-            raise ConfigError(f"{folder} is not empty and no index; choose another name")
+            raise ConfigError(f"{folder} is not empty and holds no index; choose another name")
         else:
             write_json(folder / FACTS, content)
         facts = Facts(**content["facts"])
@@ -114,7 +114,7 @@ class _Builder:
         self.counts: list[int] = np.bincount(known, minlength=len(words)).tolist()
 
     def read(self, lines: Iterator[str]) -> Iterator[tuple[int, int]]:
-        """Append all lines that have to be read; say of each block its lines and what was kept."""
+        """Append all lines that are needed; give the lines and kept occurrences of each block."""
         with ExitStack() as stack:
             files = {
                 name: stack.enter_context((self.folder / name).open("ab"))
@@ -140,7 +140,7 @@ class _Builder:
         return min(self.counts) >= most
 
     def _append(self, lines: list[str], files: Mapping[str, IO[bytes]]) -> int:
-        """Write the occurrences of some lines that are wanted; return how many there are."""
+        """Write the wanted occurrences of some lines; return how many there are."""
         kept: list[tuple[list[str], list[int]]] = []
         for tokens in self.reading.sentences(lines):
             places = [place for place, word in enumerate(tokens) if self._take(word, files)]
@@ -157,7 +157,7 @@ class _Builder:
                     stored = chosen.astype(np.float16)
                 if not np.isfinite(stored).all():
                     raise DataError(
-                        f"layer {layer} has numbers above 65,504, the most that float16 holds; "
+                        f"layer {layer} has values above 65,504, the largest of float16; "
                         "leave the layer out"
                     )
                 files[vectors_file(layer)].write(stored.tobytes())
@@ -188,7 +188,7 @@ class _Builder:
             first, n_tokens = last, 0
 
     def _take(self, word: str, files: Mapping[str, IO[bytes]]) -> bool:
-        """Whether an occurrence of a word is kept; a new word is written down."""
+        """Whether an occurrence of a word is kept; a new word is added to the list."""
         if self.wanted is not None and word not in self.wanted:
             return False
         number = self.numbers.setdefault(word, len(self.numbers))
@@ -209,7 +209,7 @@ def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> N
     if begun["corpus"] != asked["corpus"]:
         names = ", ".join(text["name"] for text in asked["corpus"])
         raise ConfigError(
-            f"{folder} was built from another text than {names} is now; choose another --out, or "
+            f"{folder} was built from other text than {names} is now; choose another --out, or "
             "remove it to build it again"
         )
     for name, other in (

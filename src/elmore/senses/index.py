@@ -1,6 +1,6 @@
-"""Each occurrence of a corpus's words as a vector with its sentence and place, on disk.
+"""Each occurrence of a corpus's words on disk: its vector, its sentence, its place there.
 
-An index is a folder of files, and index.json, which says how long each of them is.
+An index is a folder of files, and index.json, which has the size of each.
 
 | file | holds |
 |---|---|
@@ -38,14 +38,14 @@ StoredVectors = npt.NDArray[np.float16]
 
 @dataclass(frozen=True)
 class IndexConfig:
-    """What is kept of a corpus."""
+    """What an index holds of a corpus."""
 
     layers: tuple[Layer, ...]
-    """The layers whose vectors are kept."""
+    """The layers that are indexed."""
     words: tuple[str, ...] | None = None
-    """The words that are kept; None: all."""
+    """The words that are indexed; None: all."""
     max_per_word: int | None = None
-    """The most occurrences of a word that are kept, the first ones; None: all."""
+    """The most occurrences of a word that are indexed, the first ones; None: all."""
     split_sentences: str | None = None
     """A language whose rules split each line into sentences."""
 
@@ -60,7 +60,7 @@ class IndexConfig:
 
 @dataclass
 class Facts:
-    """How far an index has come: the lengths of its files."""
+    """How far the build of an index is: the sizes of its files."""
 
     n_lines: int = 0
     """Lines of the corpus that were read."""
@@ -70,12 +70,12 @@ class Facts:
     sentence_bytes: int = 0
     word_bytes: int = 0
     is_whole: bool = False
-    """Whether the corpus was read, as far as it has to be."""
+    """Whether the build is finished."""
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A word where it stands."""
+    """A word in its sentence."""
 
     word: str
     tokens: tuple[str, ...]
@@ -85,14 +85,14 @@ class Occurrence:
 
 
 class OccurrenceIndex:
-    """An index that was built, its files mapped into memory."""
+    """An index on disk, its files memory-mapped."""
 
     def __init__(self, folder: Path, content: dict[str, Any]) -> None:
         self.folder = folder
         self.layers: tuple[Layer, ...] = tuple(content["config"]["layers"])
         self.dim: int = content["dim"]
         self.model: dict[str, Any] = content["model"]
-        """Where the biLM was, its hash, that of its calibration, and how it was given text."""
+        """Where the biLM was, its hash and calibration, the tokenizer and normalization."""
         self.is_standardized = self.model.get("calibration") is not None
         """Whether the vectors are standardized by the model's calibration."""
         self.facts = Facts(**content["facts"])
@@ -115,12 +115,12 @@ class OccurrenceIndex:
         if not found.facts.n_occurrences:
             raise DataError(
                 f"{folder} holds no occurrence: no word that was asked for is in the text; "
-                "words are compared as they are written"
+                "words are case-sensitive"
             )
         for name, size in file_sizes(found.facts, found.layers, found.dim).items():
             path = folder / name
             if not path.exists() or path.stat().st_size != size:
-                raise FormatError(f"{path} is not as it was written; build the index again")
+                raise FormatError(f"{path} is damaged: its size is wrong; build the index again")
         return found
 
     def __len__(self) -> int:
@@ -158,7 +158,7 @@ class OccurrenceIndex:
         ):
             raise FormatError(
                 f"{self.folder} was built with another calibration of the model; "
-                "name the model as it was, or build the index again"
+                "name the model with that calibration, or build the index again"
             )
 
     @cached_property
@@ -217,7 +217,7 @@ class OccurrenceIndex:
 
 
 def layer_name(layer: Layer) -> str:
-    """Return how a layer is called where it is shown."""
+    """Return the name of a layer for people."""
     return f"layer {layer}" if isinstance(layer, int) else layer
 
 
@@ -227,7 +227,7 @@ def vectors_file(layer: Layer) -> str:
 
 
 def file_sizes(facts: Facts, layers: Sequence[Layer], dim: int) -> dict[str, int]:
-    """Return how long each file is."""
+    """Return the size of each file in bytes."""
     return {
         **{
             vectors_file(layer): 2 * layers_dim(layer, dim) * facts.n_occurrences

@@ -12,7 +12,7 @@ from elmore.senses.index import Occurrence, OccurrenceIndex, layer_name
 from elmore.senses.occurrences import occurrences_of
 from elmore.senses.search import Floats, Search, nearest_of
 
-_MORE = 3  # times as many are looked at, because copies of the sentence are left out
+_MORE = 3  # times as many are looked at, because duplicate sentences are left out
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class LayerNeighbours:
-    """What is nearest on one layer."""
+    """The nearest occurrences on one layer."""
 
     layer: Layer
     neighbours: list[Neighbour]
@@ -51,8 +51,8 @@ def neighbours(
 ) -> list[LayerNeighbours]:
     """Return the occurrences nearest to `word` in `text`, on each layer of the index.
 
-    Copies of one sentence count once, and the sentence itself is left out. With `same_word`,
-    only other occurrences of the word are looked at, all of them.
+    Duplicates of a sentence count once, and the sentence itself is left out. With `same_word`,
+    only other occurrences of the word are searched, all of them.
     """
     if n < 1:
         raise DataError(f"the number of neighbours is {n}; expected at least 1")

@@ -1,9 +1,9 @@
 """A vector in, the occurrences of an index that are nearest to it out (cosine).
 
-A small index is searched whole. A large one is parted into cells, of which a search looks into
-some, by vectors packed into D / 4 bytes (faiss, IVF-PQ); the best of these are then compared
-exactly. How many of the ten nearest that finds is measured when the search is made, and kept
-beside it: search-N.faiss and search-N.json in the index's folder, for layer N.
+A small index is searched exactly. A large one is split into cells, some of which are searched by
+vectors compressed to D / 4 bytes (faiss, IVF-PQ); the best of these are then compared exactly. The
+recall of the ten nearest is measured when the search is built, and saved with it: search-N.faiss
+and search-N.json in the folder of the index, for layer N.
 """
 
 import math
@@ -22,8 +22,8 @@ FORMAT = "elmore-search-1"
 MOST_EXACT = 200_000
 """Occurrences up to which a search is exact."""
 
-_AT_ONCE = 65_536  # vectors that are unpacked to float32
-_SAMPLE_PER_CELL = 40  # vectors that the cells are learned from
+_AT_ONCE = 65_536  # vectors that are converted to float32
+_SAMPLE_PER_CELL = 40  # vectors that the cells are trained on
 _CELLS_SEEN = 48
 _COMPARED = 16  # exactly, for each one asked for
 _RECALL_QUERIES, _RECALL_AT = 100, 10
@@ -44,12 +44,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Quality:
-    """How a search works, and how well."""
+    """The method of a search, and its recall."""
 
     kind: str
     """exact, or faiss's name of it."""
     recall: float
-    """The share of the ten nearest that it finds: 1 if it is exact, else as it was measured."""
+    """The share of the ten nearest that it finds: 1 if it is exact, else measured."""
 
 
 class Search:
@@ -71,14 +71,16 @@ class Search:
         if facts.exists():
             content = read_format(facts, FORMAT)
             if content["of"] != index.content:
-                raise FormatError(f"{facts} is of another index; remove it, and it is made anew")
+                raise FormatError(
+                    f"{facts} belongs to another index; remove it, and it is built again"
+                )
             try:
                 cells = faiss.read_index(str(path))
             except RuntimeError:  # with a page of its own source
                 raise FormatError(f"{path} cannot be read; remove it and {facts.name}") from None
             cells.nprobe = _CELLS_SEEN
             return cls(index, layer, cells, Quality(**content["quality"]))
-        name, cells = _learn_cells(faiss, index.vectors(layer))
+        name, cells = _train_cells(faiss, index.vectors(layer))
         unmeasured = cls(index, layer, cells, Quality(name, math.nan))
         quality = Quality(name, unmeasured.measure_recall())
         with new_file(path) as beside:
@@ -93,14 +95,14 @@ class Search:
             return nearest_of(self.vectors, vector, n)
         query = unit_norm(vector[None])
         _, rows = self._cells.search(query, min(len(self.vectors), n * _COMPARED))
-        candidates = np.sort(rows[rows >= 0])  # as they stand in the file
+        candidates = np.sort(rows[rows >= 0])  # in the order of the file
         found = nearest_of(self.vectors[candidates], vector, n)
         return Found(candidates[found.rows], found.cosines)
 
     def measure_recall(self) -> float:
         """Return the share of the ten nearest of some occurrences that a search finds.
 
-        An occurrence itself does not count. What is as near as the tenth is as good as it.
+        An occurrence itself does not count. Ties with the tenth count as found.
         """
         rng = np.random.default_rng(_SEED)
         rows = np.sort(rng.choice(len(self.vectors), _RECALL_QUERIES, replace=False))
@@ -136,8 +138,8 @@ def unit_norm(vectors: npt.NDArray[Any]) -> Floats:
     return np.asarray(found / norms, np.float32)
 
 
-def _learn_cells(faiss: Any, vectors: StoredVectors) -> tuple[str, Any]:
-    """Part all vectors into cells; return faiss's name of that, and the cells."""
+def _train_cells(faiss: Any, vectors: StoredVectors) -> tuple[str, Any]:
+    """Split all vectors into cells; return faiss's name of the index, and the cells."""
     n, dim = vectors.shape
     n_cells = round(4 * math.sqrt(n))
     n_bytes = next(m for m in range(max(1, dim // 4), 0, -1) if dim % m == 0)

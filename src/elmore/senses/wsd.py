@@ -52,7 +52,7 @@ class SenseSentence:
         for word in self.words:
             if not 0 <= word.start < word.end <= len(self.tokens):
                 raise DataError(
-                    f"{word.word!r} stands at tokens {word.start} to {word.end} of a sentence of "
+                    f"{word.word!r} is at tokens {word.start} to {word.end} of a sentence of "
                     f"{len(self.tokens)}; expected places in it"
                 )
 
@@ -85,7 +85,7 @@ class SenseVectors:
         self._known: dict[str, _Known] = {}
 
     def learn(self, sentences: Iterable[SenseSentence]) -> "SenseVectors":
-        """Take more labelled words into account."""
+        """Add labelled words."""
         for word, vectors in self._read(sentences):
             for sense in word.senses:
                 known = self._known.setdefault(word.word, _Known([], []))
@@ -131,8 +131,8 @@ def label_senses(
 ) -> list[Sense]:
     """Give each occurrence of a word the sense whose mean expected state is nearest.
 
-    The senses are in the order in which `labelled` names them. `others`, of other words, say what
-    stands around any word and so is no keyword.
+    The senses are in the order in which `labelled` names them. `others`, of other words, show
+    what occurs around any word and so is no keyword.
     """
     if not occurrences or not labelled:
         raise DataError("there are no occurrences, or none is labelled; give some of either")

@@ -50,7 +50,7 @@ class TaskHead(ABC):
 
     @abstractmethod
     def decode(self, network: Any, scores: Tensor, batch: Batch) -> list[Any]:
-        """Return the answers that a network's scores stand for."""
+        """Return the predictions of a network's scores."""
 
     @abstractmethod
     def probabilities(self, network: Any, scores: Tensor, batch: Batch) -> list[Any]:

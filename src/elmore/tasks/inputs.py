@@ -43,7 +43,7 @@ class TokenBatch:
     char_ids: Tensor | None = None
     """(B, T, C), for a network with a character CNN of its own."""
     marks: Tensor | None = None
-    """(B, T), 1 at the word of each sentence that is asked about, else 0."""
+    """(B, T), 1 at the predicate of each sentence, else 0."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Sources:
 
     def __post_init__(self) -> None:
         if self.elmo is None and self.static is None:
-            raise ConfigError("there are no vectors to learn from; give elmo, static, or both")
+            raise ConfigError("there are no vectors to train on; give elmo, static, or both")
 
 
 class SentenceFeatures:
@@ -106,8 +106,8 @@ class SentenceFeatures:
         elif sources.elmo is not None:
             elmo_ids = sources.elmo.ids([list(sentence) for sentence in words]).ids
         if sources.characters is not None:
-            spelled = sources.characters.encode([word for sentence in words for word in sentence])
-            char_ids = _padded(torch.from_numpy(spelled), mask)
+            ids = sources.characters.encode([word for sentence in words for word in sentence])
+            char_ids = _padded(torch.from_numpy(ids), mask)
         if self.marks is not None:
             asked = np.array([self.marks[k] for k in chosen])
             marks = torch.from_numpy((np.arange(mask.shape[1]) == asked[:, None]).astype(np.int64))

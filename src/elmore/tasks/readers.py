@@ -1,8 +1,8 @@
-"""Files of labelled examples in, texts and labels out: the formats in which they are published.
+"""Files of labelled examples in, texts and labels out, in the formats of published datasets.
 
 Texts and pairs are records of .tsv, .csv or .jsonl with named fields, or lines of a label and a
-text; tagged sentences are columns (CoNLL) or CoNLL-U. Any of them may be packed. Whatever is wrong
-is said with its file and line.
+text; tagged sentences are columns (CoNLL) or CoNLL-U. Any of them may be compressed. Errors name
+the file and the line.
 """
 
 import re
@@ -35,7 +35,7 @@ def read_labelled(
     """Read labelled texts.
 
     "lines" has a label, a space and a text on each line (as SST is distributed); "trec" the same,
-    and of a label such as DESC:manner the first part counts. "auto" goes by the file's name.
+    with the fine part of a label such as DESC:manner dropped. "auto": by the file's name.
     """
     path = Path(path)
     form = _format(path, format, ("tsv", "csv", "jsonl"), "lines")
@@ -106,7 +106,7 @@ def read_tagged(
     """Read tagged sentences: a token and its tags a line, a blank line between two sentences.
 
     Columns are counted from 0, or from the end if negative; CoNLL-U is read for its words and
-    universal parts of speech. "wikiann" takes the language off each token (en:Seoul). "srl" is
+    universal parts of speech. "wikiann" removes the language from each token (en:Seoul). "srl" is
     CoNLL-2005: a token, its lemma if it is a predicate or -, and a column of roles for each
     predicate of the sentence; each gives a clause.
     """
@@ -154,7 +154,7 @@ def _column_sentences(path: Path, form: str) -> list[list[tuple[int, list[str]]]
         if line.startswith("-DOCSTART-") or (form == "conllu" and line.startswith("#")):
             continue
         if form == "conllu" and not row[0].isdecimal():
-            continue  # 1-2 for words written together, 1.1 for words that are not there
+            continue  # 1-2 are words written together, 1.1 empty nodes
         expected = expected or (len(row), number)
         if len(row) != expected[0]:
             raise DataError(

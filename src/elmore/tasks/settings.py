@@ -67,12 +67,12 @@ class TaskSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     """The share of the training examples that is held out for early stopping where no dev set is
     given."""
     tokenizer: str | None = None
-    """For raw strings; None: the biLM's own, or english without a biLM."""
+    """The tokenizer of raw strings; by default the biLM's own, or english without a biLM."""
     cache: str | Path | None = None
-    """A folder to keep the biLM's vectors in, for later runs; None: they are deleted after
+    """A folder to keep the biLM's vectors in for later runs; by default they are deleted after
     training."""
     cache_dtype: DType = "float16"
-    """The type in which the biLM's vectors are kept."""
+    """The type of the stored biLM vectors."""
     seed: int = 1
     """Random seed."""
 
