@@ -71,9 +71,7 @@ class Search:
         if facts.exists():
             content = read_format(facts, FORMAT)
             if content["of"] != index.content:
-                raise FormatError(
-                    f"{facts} belongs to another index; remove it, and it is built again"
-                )
+                raise FormatError(f"{facts} is of another index; remove it to build it again")
             try:
                 cells = faiss.read_index(str(path))
             except RuntimeError:  # with a page of its own source
