@@ -13,7 +13,8 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from elmore.tasks import Classifier, read_texts
+from elmore.tasks import Classifier, read_labelled
+from elmore.tasks.fit import FitEvent
 
 
 def main() -> None:
@@ -28,15 +29,15 @@ def main() -> None:
     given = parser.parse_args()
     if given.n_epochs < 2:
         parser.error("there is nothing to compare in one epoch; ask for two or more")
-    train, dev = read_texts(given.train), read_texts(given.dev)
+    train, dev = read_labelled(given.train), read_labelled(given.dev)
     model = Classifier(given.elmo, given.static, n_epochs=given.n_epochs, patience=given.n_epochs)
     ends = [time.perf_counter()]
 
-    def tell(batch: int, n_batches: int, loss: float) -> None:
-        if batch == n_batches:
+    def on_progress(event: FitEvent) -> None:
+        if event.stage == "train" and event.done == event.total:
             ends.append(time.perf_counter())
 
-    model.fit(train, dev=dev, tell=tell)
+    model.fit(train, dev=dev, on_progress=on_progress)
     epochs = [after - before for before, after in pairwise(ends)]
     print(json.dumps({"epochs_s": epochs, "second_by_first": epochs[1] / epochs[0]}, indent=2))
 

@@ -75,12 +75,12 @@ def main() -> None:
     start = time.perf_counter()
     build_index(
         elmo, counted.lines(), given.out, config,
-        source=[{"name": path.name} for path in given.texts], progress=counted.count,
+        source=[{"name": path.name} for path in given.texts], on_progress=counted.count,
     )  # fmt: skip
     facts |= {"build_s": time.perf_counter() - start, "build_peak_mb": peak_megabytes()}
-    index = OccurrenceIndex.open(given.out)
+    index = OccurrenceIndex.load(given.out)
     start = time.perf_counter()
-    search = Search.open(index, elmo.n_layers - 1)
+    search = Search.load(index, elmo.n_layers - 1)
     facts |= {
         "occurrences": len(index),
         "words": len(index.words),

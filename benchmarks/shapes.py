@@ -70,7 +70,7 @@ def measure(
         training = replace(training, n_epochs=n_tokens / n_epoch_tokens)
     bilm = new_bilm(recipe, corpus.vocab, None)
     if recipe.static.static is not None:
-        static = vectors_of(corpus.vocab, StaticVectors.read(recipe.static.static), recipe.static)
+        static = vectors_of(corpus.vocab, StaticVectors.load(recipe.static.static), recipe.static)
         fill_from_static(bilm, corpus, static, recipe.static)
     folder.mkdir(parents=True, exist_ok=True)
     if n_tokens is not None:

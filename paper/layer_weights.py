@@ -15,7 +15,7 @@ from paper.tasks import Task, compare_beside_paper, read_task, task_arguments
 VARIANTS = {
     "baseline": "static",
     "last only": "top",
-    "all, lambda 1": "even",
+    "all, lambda 1": "uniform",
     "all, lambda 0.001": "static+elmo",
 }
 PUBLISHED = {

@@ -56,9 +56,9 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=3, help="neighbours of each sentence")
     given = parser.parse_args()
     with say_errors():
-        index = OccurrenceIndex.open(given.index)
+        index = OccurrenceIndex.load(given.index)
         elmo = Elmo.from_pretrained(given.model)
-        static = StaticVectors.read(given.static)
+        static = StaticVectors.load(given.static)
         print("\n".join(table_4(elmo, index, static, given.n)))
 
 

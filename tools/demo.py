@@ -15,7 +15,7 @@ from rich.text import Text
 
 from elmore import Elmo
 from elmore.errors import ElmoreError
-from elmore.senses.index import Layer
+from elmore.formats.calibration import Layer
 from elmore.senses.occurrences import Occurrences, occurrences_of
 from elmore.senses.pictures import draw_heat_maps
 

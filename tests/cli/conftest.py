@@ -1,14 +1,17 @@
 """Runs the command line in this process, and holds what every refusal has in common."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from elmore import StaticVectors
 from elmore.cli.main import run
 
 
@@ -19,6 +22,11 @@ class Result:
     code: int
     out: str
     err: str
+
+    @property
+    def plain(self) -> str:
+        """Standard output without colours."""
+        return re.sub(r"\x1b\[[\d;]*m", "", self.out)
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -73,3 +81,58 @@ def everything_in(folder: Path) -> dict[Path, bytes | None]:
 def broken_model(tiny_model: Path, tmp_path: Path) -> Path:
     """A copy of the tiny model, to be broken."""
     return Path(shutil.copytree(tiny_model, tmp_path / "broken"))
+
+
+SMALL_TASK = [
+    "--hidden-dim",
+    "8",
+    "--n-epochs",
+    "3",
+    "--batch-size",
+    "8",
+    "--tokenizer",
+    "whitespace",
+]
+
+
+WORDS = {"river": ["water", "boat", "fish", "deep"], "money": ["loan", "cash", "credit", "rates"]}
+
+
+def write_corpus(path: Path, n: int, seed: int) -> Path:
+    rng = np.random.default_rng(seed)
+    lines = [
+        " ".join(["the", "bank", *rng.choice(WORDS[kind], size=4)])
+        for kind in WORDS
+        for _ in range(n)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def index(elmore: Run, tiny_model: Path, tmp_path: Path) -> Path:
+    corpus = write_corpus(tmp_path / "corpus.txt", 20, 1)
+    out = tmp_path / "index"
+    done = elmore(
+        "index", corpus, "--out", out, "-m", tiny_model, "--tokenizer", "whitespace",
+        "--layers", "all",
+    )  # fmt: skip
+    assert (done.code, done.err) == (0, "")
+    (facts,) = done.records
+    assert (facts["occurrences"], facts["layers"]) == (240, [0, 1, 2])
+    return out
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    rows = [("good film", "yes"), ("bad film", "no"), ("a good one", "yes"), ("a bad one", "no")]
+    path = tmp_path / "texts.tsv"
+    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows * 5))
+    return path
+
+
+@pytest.fixture
+def static(tmp_path: Path) -> Path:
+    vectors = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
+    StaticVectors(["good", "bad", "film", "one", "a"], vectors).write_text(tmp_path / "vectors.txt")
+    return tmp_path / "vectors.txt"

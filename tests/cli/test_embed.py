@@ -149,7 +149,7 @@ def test_a_terminal_gets_a_table(
     shown = os.read(terminal, 65536).decode()
     os.close(terminal)
     assert (result.code, result.err) == (0, "")
-    assert "first 6 of 12 numbers" in shown
+    assert "first 6 of 12 dimensions" in shown
     assert [line.split()[0] for line in shown.splitlines()[2:]] == ["a", "[bold]bank[/bold]"]
 
 

@@ -32,6 +32,16 @@ def test_blanks_and_words(elmore: Run, model: Path) -> None:
     assert left["words"] == other["words"]
 
 
+def test_a_terminal_shows_the_text_as_it_was_given(
+    elmore: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mecab", reason="morphemes need elmore[ko]")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    said = ["fill", "사과를  ____ 먹었다.", "-m", model, "-n", 1, "--tokenizer", "korean"]
+    assert elmore(*said).plain.splitlines()[0] == "사과를  ____ 먹었다."
+    assert elmore(*said, "--word", "사과").plain.splitlines()[0] == "사과를  ____ 먹었다."
+
+
 def test_standard_input(elmore: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stdin = io.TextIOWrapper(io.BytesIO("은행 ___\n\na ___\n".encode()), encoding="utf-8")
     monkeypatch.setattr("sys.stdin", stdin)

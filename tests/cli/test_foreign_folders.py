@@ -108,7 +108,7 @@ def test_compare(refused: Refused, task: list[object], tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/chart.png").write_text("mine")
     arguments = ("compare", "classify", "--out", tmp_path / "out", "--variants", "static", *task)
-    assert "out is not empty and no comparison; choose another --out" in refused(*arguments)
+    assert "out is not empty and holds no comparison; choose another --out" in refused(*arguments)
 
 
 # --- two runs -------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_an_index_after_its_text_has_changed(
     before = text.read_text()
     text.write_text(before.replace("river", "money"))  # of the same size
     said = refused(*arguments)
-    assert "index was built from another text than text.txt is now; choose another --out" in said
+    assert "index was built from other text than text.txt is now; choose another --out" in said
     text.write_text(before)
     assert elmore(*arguments).out == first.out
-    assert "built from another text" in refused(*arguments, "--text-field", "body")
+    assert "built from other text" in refused(*arguments, "--text-field", "body")

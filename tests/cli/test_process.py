@@ -14,6 +14,9 @@ import numpy as np
 import pytest
 
 from elmore import Elmo
+from elmore.embed import corpus as corpus_module
+from elmore.embed import spool_folder
+from elmore.embed.spool import BlockSpool
 
 from .conftest import Run, check_one_line
 
@@ -101,6 +104,38 @@ def test_ctrl_c(start: Start, tiny_model: Path, tmp_path: Path) -> None:
     assert process.returncode == 130
     assert err.decode().splitlines()[-1:] == ["stopped"]
     assert b"Traceback" not in err
+
+
+def test_overwriting_resumes_after_a_kill(
+    start: Start, elmore: Run, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, out, fresh = (tmp_path / name for name in ("corpus.txt", "out.jsonl", "fresh.jsonl"))
+    corpus.write_text("".join(f"the quick brown fox {i} times\n" for i in range(120)))
+    out.write_text("old")
+    small_slow_blocks = (
+        "import time; from elmore.embed import corpus, spool; corpus._MAX_BLOCK_TOKENS = 40; "
+        "add = spool.BlockSpool.add; "
+        "spool.BlockSpool.add = lambda *given: (add(*given), time.sleep(0.2))"
+    )
+    command = ("embed", corpus, "-m", tiny_model, "--overwrite", "--out")
+    process = start(*command, out, first=small_slow_blocks)
+    deadline = time.monotonic() + 60
+    while not (blocks := list(spool_folder(out).glob("*.npz"))) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert blocks
+    assert out.read_text() == "old"
+    added: list[int] = []
+    add = BlockSpool.add
+    monkeypatch.setattr(corpus_module, "_MAX_BLOCK_TOKENS", 40)
+    monkeypatch.setattr(BlockSpool, "add", lambda *given: (added.append(1), add(*given)))
+    assert elmore(*command, out).code == 0
+    n_resumed = len(added)
+    assert elmore(*command, fresh).code == 0
+    assert out.read_bytes() == fresh.read_bytes()
+    assert n_resumed < len(added) - n_resumed  # finished blocks are not encoded again
+    assert not spool_folder(out).exists()
 
 
 # --- full disks -----------------------------------------------------------------------------------

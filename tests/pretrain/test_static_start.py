@@ -146,7 +146,7 @@ def test_skipgram_of_the_same_text(tmp_path: Path, text: Path) -> None:
         on_progress=lambda stage, n_words: told.append(stage),
     )  # fmt: skip
     assert "skip-gram" in told
-    vectors = StaticVectors.read(tmp_path / "run/static")
+    vectors = StaticVectors.load(tmp_path / "run/static")
     assert vectors.dim == 6
     assert set(vectors.vocab) == {f"w{k}" for k in range(20)}
     assert not (tmp_path / "run/skipgram").exists()

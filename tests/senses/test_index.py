@@ -101,7 +101,7 @@ def test_a_killed_build_goes_on_to_the_same_files(
         build_index(tiny_elmo, cut(), tmp_path / "cut", config, source=[{"name": "text"}])
     if (tmp_path / "cut/index.json").exists():
         with pytest.raises(FormatError, match="is not finished"):
-            OccurrenceIndex.open(tmp_path / "cut")
+            OccurrenceIndex.load(tmp_path / "cut")
         for path in (tmp_path / "cut").glob("*.f16"):
             with path.open("ab") as file:
                 file.write(b"what a kill left")
@@ -127,7 +127,7 @@ def test_a_second_build_is_refused_while_the_first_runs(tiny_elmo: Elmo, tmp_pat
 
 def test_a_folder_that_is_no_index_stays_as_it_is(tiny_elmo: Elmo, tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("mine\n")
-    with pytest.raises(ConfigError, match="is not empty and no index; choose another name"):
+    with pytest.raises(ConfigError, match="is not empty and holds no index; choose another name"):
         build(tiny_elmo, tmp_path)
     assert (tmp_path / "words.txt").read_text() == "mine\n"
 
@@ -149,7 +149,7 @@ def test_numbers_that_float16_cannot_hold(
         ]
 
     monkeypatch.setattr(tiny_elmo, "encode_tokens", huge)
-    with pytest.raises(DataError, match="layer 0 has numbers above 65,504"):
+    with pytest.raises(DataError, match="layer 0 has values above 65,504"):
         build(tiny_elmo, tmp_path / "index")
 
 
@@ -157,17 +157,17 @@ def test_an_index_of_something_else(tiny_elmo: Elmo, tiny_model: Path, tmp_path:
     found = build(tiny_elmo, tmp_path / "index")
     with pytest.raises(ConfigError, match="was begun with another config"):
         build(tiny_elmo, tmp_path / "index", IndexConfig(layers=(1,)))
-    with pytest.raises(ConfigError, match="was built from another text than other is now"):
+    with pytest.raises(ConfigError, match="was built from other text than other is now"):
         build_index(tiny_elmo, LINES, tmp_path / "index", ALL, source=[{"name": "other"}])
     other = Elmo.from_pretrained(tiny_model)
     other.bilm.token_encoder.embedding.weight.data += 1
     with pytest.raises(FormatError, match="was built with another model"):
-        OccurrenceIndex.open(tmp_path / "index").check_model(other)
+        OccurrenceIndex.load(tmp_path / "index").check_model(other)
     (found.folder / "words.txt").write_text("no\n")
-    with pytest.raises(FormatError, match="is not as it was written"):
-        OccurrenceIndex.open(tmp_path / "index")
+    with pytest.raises(FormatError, match="is damaged"):
+        OccurrenceIndex.load(tmp_path / "index")
     with pytest.raises(FormatError, match="expected an index"):
-        OccurrenceIndex.open(tmp_path)
+        OccurrenceIndex.load(tmp_path)
 
 
 def test_what_cannot_be(tiny_elmo: Elmo, tmp_path: Path) -> None:

@@ -1,57 +1,22 @@
 """Senses are found where there are some, as many as there are."""
 
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
-import torch
 
 from elmore import Elmo
 from elmore.errors import ConfigError, DataError
-from elmore.formats import Pretrained
-from elmore.model import BiLM, BiLMConfig, CharWordConfig, LstmConfig
-from elmore.senses.build import build_index
-from elmore.senses.change import divergence, sense_changes, word_change, word_changes
-from elmore.senses.index import IndexConfig, Occurrence, OccurrenceIndex
+from elmore.senses.index import Occurrence, OccurrenceIndex
 from elmore.senses.induce import (
     Views,
     context_states,
     find_groups,
     find_senses,
     other_occurrences,
-    sampled_rows,
     views_of,
 )
-from elmore.senses.pictures import draw_map
-from elmore.senses.probe import probe_layers, tag_vectors
 from elmore.senses.topics import topic_vectors
 from elmore.senses.wsd import label_senses
-from elmore.text import Vocab
-
-RIVER = ["water", "boat", "fish", "deep", "flood"]
-MONEY = ["loan", "account", "cash", "credit", "rates"]
-
-
-@pytest.fixture(scope="module")
-def english() -> Elmo:
-    """The bundled model: senses need one that knows something."""
-    return Elmo.from_pretrained("en", tokenizer="whitespace")
-
-
-def sentences(words: list[str], n: int, seed: int) -> list[str]:
-    rng = np.random.default_rng(seed)
-    made = []
-    for _ in range(n):
-        tokens = rng.choice(words, size=6).tolist()
-        tokens.insert(int(rng.integers(0, 7)), "bank")
-        made.append(" ".join(tokens))
-    return made
-
-
-def occurrences(lines: list[str]) -> list[Occurrence]:
-    split = [tuple(line.split()) for line in lines]
-    return [Occurrence("bank", tokens, tokens.index("bank")) for tokens in split]
+from tests.senses.bank_sentences import MONEY, RIVER, occurrences, sentences
 
 
 def views(labels: np.ndarray, rng: np.random.Generator, *, apart: float) -> Views:
@@ -112,27 +77,6 @@ def test_the_views_of_an_occurrence(english: Elmo) -> None:
     assert float(rivers[0] @ found.topics[0]) > 0.9
 
 
-def test_the_topic_by_a_word_table(english: Elmo) -> None:
-    """The rows of the table without their mean, less for a frequent word."""
-    assert english.model.vocab is not None
-    vocab = Vocab(["<S>", "</S>", "<UNK>", "the", "river", *(f"w{k}" for k in range(2000))])
-    char_cnn = english.config.char_cnn
-    assert char_cnn is not None
-    config = BiLMConfig(
-        token_encoder=CharWordConfig(char_cnn, len(vocab)),
-        lstm=LstmConfig(n_layers=1, cell_dim=8, projection_dim=4),
-    )
-    bilm = BiLM(config)
-    table = torch.randn(len(vocab), 4, generator=torch.Generator().manual_seed(1))
-    bilm.token_encoder.words.weight.data = table
-    elmo = Elmo(Pretrained(bilm, "whitespace", vocab))
-    (found,) = topic_vectors(elmo, [Occurrence("x", ("x", "River", "the", "nowhere"), 0)])
-    the, river = (table - table.mean(dim=0))[[3, 4]].numpy()
-    weights = 1e-4 / (1e-4 + vocab.zipf()[[3, 4]])
-    wanted = weights[0] * the + weights[1] * river
-    np.testing.assert_allclose(found, wanted / np.linalg.norm(wanted), atol=1e-5)
-
-
 def test_a_model_without_a_softmax(tiny_elmo: Elmo) -> None:
     """Senses are found by spelling alone, and there are no substitutes."""
     found = find_senses(tiny_elmo, occurrences(sentences(RIVER, 30, 1) + sentences(MONEY, 30, 2)))
@@ -188,88 +132,3 @@ def test_senses_by_labelled_examples(english: Elmo) -> None:
     assert np.mean(shore.rows < 10) > 0.5
     with pytest.raises(DataError, match="or none is labelled"):
         label_senses(english, occurrences(lines), [])
-
-
-@pytest.fixture(scope="module")
-def old_and_new(
-    english: Elmo, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[OccurrenceIndex, OccurrenceIndex]:
-    """bank moves from the river to the money; the boat stays where it was."""
-    folder = tmp_path_factory.mktemp("indexes")
-    same = [f"a boat on deep water {k % 7} ;" for k in range(30)]
-    old = same + sentences(RIVER, 45, 1) + sentences(MONEY, 5, 2)
-    new = same + sentences(RIVER, 10, 3) + sentences(MONEY, 40, 4)
-    config = IndexConfig(layers=(1, 2))
-    return tuple(
-        build_index(english, lines, folder / name, config, source=[{"name": name}])
-        for name, lines in (("old", old), ("new", new))
-    )  # type: ignore[return-value]
-
-
-def test_change(english: Elmo, old_and_new: tuple[OccurrenceIndex, OccurrenceIndex]) -> None:
-    old, new = old_and_new
-    found = {change.word: change for change in word_changes(old, new, 2)}
-    assert found["a"].prototype < 1e-3
-    assert found["bank"].prototype > 10 * max(1e-4, found["a"].prototype)
-    assert "loan" not in found  # too rare in the old one
-    assert ";" not in found
-    assert len(old.rows(";")) == 30
-    assert list(found.values()) == sorted(found.values(), key=lambda c: -c.prototype)
-    one = word_change(old, new, 2, "bank")
-    assert one == found["bank"]
-    x, y = (np.asarray(i.vectors(2)[i.rows("bank")], np.float64) for i in old_and_new)
-    x, y = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, y))
-    assert one.pairwise == pytest.approx(1 - (x @ y.T).mean(), abs=1e-6)
-    jumped, senses = sense_changes(english, old, new, "bank")
-    assert [(sense.old, sense.new) for sense in senses] == [(0.9, 0.2), (0.1, 0.8)]
-    shares = np.array([[0.9, 0.1], [0.2, 0.8]])
-    assert jumped == pytest.approx(divergence(*shares))
-
-
-def test_divergence() -> None:
-    assert divergence(np.array([0.5, 0.5]), np.array([0.5, 0.5])) == 0
-    assert divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == 1
-
-
-def test_indexes_of_two_models(
-    tiny_model: Path, tmp_path: Path,
-    old_and_new: tuple[OccurrenceIndex, OccurrenceIndex],
-) -> None:  # fmt: skip
-    other = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
-    config = IndexConfig(layers=(2,))
-    built = build_index(other, ["a bank"] * 3, tmp_path / "other", config, source=[{"name": "x"}])
-    with pytest.raises(ConfigError, match="were built with another model each"):
-        word_changes(old_and_new[0], built, 2)
-
-
-@pytest.mark.parametrize("projection", ["pca", "tsne"])
-def test_a_map(
-    projection: str, english: Elmo, tmp_path: Path,
-    old_and_new: tuple[OccurrenceIndex, OccurrenceIndex],
-) -> None:  # fmt: skip
-    index = old_and_new[0]
-    rows = sampled_rows(index, "bank", most=30)
-    assert len(rows) == 30
-    copies = [index.occurrence(int(row)).tokens for row in sampled_rows(index, "boat")]
-    assert len(copies) == len(set(copies))
-    found = find_senses(english, [index.occurrence(int(row)) for row in rows])
-    by_layer = {layer: index.vectors(layer)[rows] for layer in index.layers}
-    path = tmp_path / "pictures" / "map.png"
-    draw_map(by_layer, found, "은행 $", path, projection=projection)  # type: ignore[arg-type]
-    assert path.stat().st_size > 10_000
-    with pytest.raises(DataError, match="occurs 1 times; a map needs at least 3"):
-        draw_map(by_layer, [replace(found[0], rows=rows[:1])], "bank", path)
-
-
-def test_a_probe_finds_what_a_layer_says(english: Elmo) -> None:
-    """Whether a word is the first of its sentence is no matter of spelling."""
-    lines = [line.split() for line in sentences(RIVER, 60, 5)]
-    tags = [["FIRST"] + ["REST"] * (len(line) - 1) for line in lines]
-    known, asked = (tag_vectors(english, lines[k:m], tags[k:m]) for k, m in ((0, 40), (40, 60)))
-    zero, one, two, mean = probe_layers(*known, *asked)
-    assert zero == pytest.approx(6 / 7, abs=0.05)
-    assert min(one, two, mean) > 0.95
-    with pytest.raises(DataError, match="sentence 0 has 1 words and 2 tags"):
-        tag_vectors(english, [["a"]], [["X", "Y"]])
-    with pytest.raises(DataError, match="a probe needs at least two tags"):
-        probe_layers(known[0], ["X"] * len(known[1]), *asked)

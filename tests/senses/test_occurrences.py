@@ -1,8 +1,6 @@
 """Occurrences of a word: where they are, how alike, and drawn so that Hangul can be read."""
 
-import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from elmore import Elmo
 from elmore.embed import calibrate
 from elmore.errors import DataError
 from elmore.senses.occurrences import occurrences_of
-from elmore.senses.pictures import draw_heat_maps
 
 SENTENCES = ["the bank .", "a river bank", "bank bank", "은행 bank"]
 
@@ -65,15 +62,3 @@ def test_a_word_that_is_not_there(tiny_elmo: Elmo) -> None:
         occurrences_of(tiny_elmo, "bank", [])
     with pytest.raises(DataError, match="'bank' occurs once"):
         occurrences_of(tiny_elmo, "bank", ["the bank"]).nearest(2)
-
-
-@pytest.mark.parametrize("word", ["bank", "사과"])
-def test_a_picture_in_which_every_letter_has_a_shape(
-    tiny_elmo: Elmo, tmp_path: Path, word: str
-) -> None:
-    pytest.importorskip("matplotlib", reason="pictures need elmore[pictures]")
-    found = occurrences_of(tiny_elmo, word, [f"{word} 를 먹 었 다 $5", f"큰 {word} $_6"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # matplotlib warns of a glyph that no font has
-        draw_heat_maps(found, tmp_path / "new" / "map.png")
-    assert (tmp_path / "new" / "map.png").read_bytes().startswith(b"\x89PNG")

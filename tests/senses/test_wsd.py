@@ -98,5 +98,5 @@ def test_several_senses_of_one_occurrence_all_learn(tiny_elmo: Elmo) -> None:
 
 
 def test_a_place_outside_the_sentence() -> None:
-    with pytest.raises(DataError, match="stands at tokens 2 to 4 of a sentence of 3"):
+    with pytest.raises(DataError, match="is at tokens 2 to 4 of a sentence of 3"):
         SenseSentence(("the", "river", "bank"), (SenseWord(2, 4, "bank"),))

@@ -58,7 +58,7 @@ def test_every_kind_of_text(tmp_path: Path, kind: str, packing: str) -> None:
     name, content = KINDS[kind]
     path = tmp_path / (name + packing)
     path.write_bytes(PACKERS[packing](content))
-    found = StaticVectors.read(path)
+    found = StaticVectors.load(path)
     assert list(found.vocab) == WORDS
     np.testing.assert_array_equal(found.vectors, VECTORS)
 
@@ -70,10 +70,10 @@ def test_binary(tmp_path: Path, packing: str, end: bytes, monkeypatch: pytest.Mo
     monkeypatch.setattr(readers, "_BYTES_AT_ONCE", 20)
     path = tmp_path / f"a.bin{packing}"
     path.write_bytes(PACKERS[packing](as_binary(end).replace(b"a b", b"a-b")))
-    found = StaticVectors.read(path)
+    found = StaticVectors.load(path)
     assert list(found.vocab) == [word.replace("a b", "a-b") for word in WORDS]
     np.testing.assert_array_equal(found.vectors, VECTORS)
-    assert list(StaticVectors.read(path, max_words=5).vocab) == list(found.vocab)[:5]
+    assert list(StaticVectors.load(path, max_words=5).vocab) == list(found.vocab)[:5]
 
 
 @settings(deadline=None, max_examples=100)
@@ -92,31 +92,31 @@ def test_numbers_come_back_as_they_were(
     words = [f"w{k}" for k in range(len(numbers))]
     vectors = StaticVectors(words, np.array(numbers, np.float32))
     vectors.write_text(folder / "a.txt")
-    np.testing.assert_array_equal(StaticVectors.read(folder / "a.txt").vectors, vectors.vectors)
+    np.testing.assert_array_equal(StaticVectors.load(folder / "a.txt").vectors, vectors.vectors)
 
 
 def test_the_first_words_alone(tmp_path: Path) -> None:
     for header in (False, True):
         path = tmp_path / "a.txt"
         path.write_bytes(as_text(header=header))
-        found = StaticVectors.read(path, max_words=2)
+        found = StaticVectors.load(path, max_words=2)
         assert list(found.vocab) == WORDS[:2]
         np.testing.assert_array_equal(found.vectors, VECTORS[:2])
 
 
 def test_of_a_word_that_is_there_twice_the_first_is_taken(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a 1 2\nb 3 4\na 5 6\n")
-    found = StaticVectors.read(tmp_path / "a.txt")
+    found = StaticVectors.load(tmp_path / "a.txt")
     assert list(found.vocab) == ["a", "b"]
     assert found.vectors.tolist() == [[1, 2], [3, 4]]
 
 
 NAN = struct.pack("<f", float("nan"))
 BAD: dict[str, bytes] = {
-    "line 2, has 1 numbers; expected a word and 2 numbers": b"a 1 2\nb 3\n",
-    "line 2, has 3 numbers; expected a word and 2 numbers": b"a 1 2\nb 3 4 5\n",
-    "line 3, has 3 numbers": b"2 2\na 1 2\nb 3 4 5\n",
-    "line 1, has 0 numbers; expected a word and its numbers": b"word\n",
+    "line 2, has 1 values; expected a word and 2 values": b"a 1 2\nb 3\n",
+    "line 2, has 3 values; expected a word and 2 values": b"a 1 2\nb 3 4 5\n",
+    "line 3, has 3 values": b"2 2\na 1 2\nb 3 4 5\n",
+    "line 1, has 0 values; expected a word and its values": b"word\n",
     "line 2, has 'nan'; expected a number": b"a 1 2\nb nan 2\n",
     "line 2, has 'inf'; expected a number": b"a 1 2\nb 1 inf\n",
     "line 2, has '1e60'; expected a number": b"a 1 2\nb 1 1e60\n",
@@ -126,7 +126,7 @@ BAD: dict[str, bytes] = {
     "has no vectors; expected": b"\n\n",
     "says that it has 3 words and has 1": b"3 2\na 1 2\n",
     "says that it has 1 words and has 2": b"1 2\na 1 2\nb 1 2\n",
-    "says that its vectors have no numbers": b"3 0\na\n",
+    "has a header with 0 dimensions": b"3 0\na\n",
     "says that it has 3 words and ends in word 2": b"3 2\na " + b"\0" * 8 + b"b \0\0",
     "word 2, has a number that is nan": b"2 1\na \0\0\0\0b " + NAN,
     "which is not UTF-8; errors=": b"a 1 2\n\xff 3 4\n",
@@ -137,19 +137,19 @@ BAD: dict[str, bytes] = {
 def test_a_file_that_is_not_what_it_says(tmp_path: Path, message: str) -> None:
     (tmp_path / "a.txt").write_bytes(BAD[message])
     with pytest.raises(FormatError, match=message):
-        StaticVectors.read(tmp_path / "a.txt")
+        StaticVectors.load(tmp_path / "a.txt")
 
 
 def test_words_that_cannot_be_read_may_be_marked(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"a 1 2\n\xff 3 4\n")
-    assert "\ufffd" in StaticVectors.read(tmp_path / "a.txt", errors="replace")
+    assert "\ufffd" in StaticVectors.load(tmp_path / "a.txt", errors="replace")
 
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist; expected a file of vectors"):
-        StaticVectors.read(tmp_path / "none")
+        StaticVectors.load(tmp_path / "none")
     with pytest.raises(FormatError, match="; expected a folder of static vectors"):
-        StaticVectors.read(tmp_path)
+        StaticVectors.load(tmp_path)
 
 
 @settings(deadline=None, max_examples=200)
@@ -160,7 +160,7 @@ def test_any_bytes_are_read_or_refused(
     path = tmp_path_factory.mktemp("bytes") / "a"
     path.write_bytes(content)
     try:
-        found = StaticVectors.read(path)
+        found = StaticVectors.load(path)
     except ElmoreError:
         return
     assert np.isfinite(found.vectors).all()
@@ -168,20 +168,20 @@ def test_any_bytes_are_read_or_refused(
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # gensim's files
 def test_published_samples(shared_vectors: Path) -> None:
-    expected = StaticVectors.read(shared_vectors / "fake_embeddings.5d.txt")
+    expected = StaticVectors.load(shared_vectors / "fake_embeddings.5d.txt")
     assert expected.vectors.shape[1] == 5
     assert expected.encode(["If"]).tolist() == [pytest.approx([0.798, 0.817, 0.213, 0.501, 0.712])]
     for packing in ("gz", "bz2", "xz", "zip"):
-        found = StaticVectors.read(shared_vectors / f"fake_embeddings.5d.txt.{packing}")
+        found = StaticVectors.load(shared_vectors / f"fake_embeddings.5d.txt.{packing}")
         assert list(found.vocab) == list(expected.vocab)
         np.testing.assert_array_equal(found.vectors, expected.vectors)
     text, binary = (
-        StaticVectors.read(shared_vectors / f"high_precision.kv.{kind}") for kind in ("txt", "bin")
+        StaticVectors.load(shared_vectors / f"high_precision.kv.{kind}") for kind in ("txt", "bin")
     )
     assert list(text.vocab) == list(binary.vocab) == ["kangaroo.n.01", "horse.n.01"]
     np.testing.assert_allclose(text.vectors, binary.vectors, rtol=1e-2)
     with pytest.raises(FormatError, match="says that it has 3 words and has 1"):
-        StaticVectors.read(shared_vectors / "pretrained.vec")
+        StaticVectors.load(shared_vectors / "pretrained.vec")
     gensim = pytest.importorskip("gensim.models", reason="gensim is in elmore[static]")
     for name, options in (
         ("test_glove.txt", {"no_header": True}),
@@ -189,6 +189,6 @@ def test_published_samples(shared_vectors: Path) -> None:
         ("euclidean_vectors.bin", {"binary": True}),
     ):
         theirs = gensim.KeyedVectors.load_word2vec_format(str(shared_vectors / name), **options)
-        ours = StaticVectors.read(shared_vectors / name)
+        ours = StaticVectors.load(shared_vectors / name)
         assert list(ours.vocab) == theirs.index_to_key
         np.testing.assert_array_equal(ours.vectors, theirs.vectors)

@@ -37,7 +37,7 @@ def text(tmp_path: Path) -> Path:
 def test_words_of_a_kind_are_near(text: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         assert run_elmore(["skipgram", str(text), "--out", str(tmp_path / name), *FLAGS]) == 0
-    one, two = (StaticVectors.read(tmp_path / name) for name in ("one", "two"))
+    one, two = (StaticVectors.load(tmp_path / name) for name in ("one", "two"))
     np.testing.assert_array_equal(one.vectors, two.vectors)
     assert one.dim == 8
     assert {word for word, _ in one.most_similar("dog", 4)} == {"cat", "cow", "eats", "sleeps"}
@@ -47,7 +47,7 @@ def test_korean_is_tokenized(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("사과를 먹었다.\n" * 5, encoding="utf-8")
     out = ["--out", str(tmp_path / "out"), "--tokenizer", "korean-syllables"]
     assert run_elmore(["skipgram", str(tmp_path / "text.txt"), *out, *FLAGS]) == 0
-    assert set("사과를먹었다.") == set(StaticVectors.read(tmp_path / "out").vocab)
+    assert set("사과를먹었다.") == set(StaticVectors.load(tmp_path / "out").vocab)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_bad_settings(
 def test_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--out", str(tmp_path / "out")]
     assert run_elmore(["skipgram", *out]) == 2
-    assert "name the files to learn from" in capsys.readouterr().err
+    assert "name the files to train on" in capsys.readouterr().err
     (tmp_path / "blank.txt").write_text(" \n")
     assert run_elmore(["skipgram", str(tmp_path / "blank.txt"), *out]) == 2
-    assert "no word to learn from" in capsys.readouterr().err
+    assert "no words to train on" in capsys.readouterr().err
     assert run_elmore(["skipgram", str(tmp_path / "blank.txt"), "--out", str(tmp_path)]) == 2
     assert "exists already" in capsys.readouterr().err
 
@@ -109,10 +109,10 @@ def test_stopped_and_resumed_equals_never_stopped(tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     with pytest.raises(StopError):
-        train_skipgram(sentences, config, folder=folder, progress=stop)
+        train_skipgram(sentences, config, folder=folder, on_progress=stop)
     told = []
     resumed = train_skipgram(
-        [], config, folder=folder, progress=lambda stage, done, of: told.append((stage, done))
+        [], config, folder=folder, on_progress=lambda stage, done, total: told.append((stage, done))
     )
     assert told == [("train", 2), ("train", 3), ("train", 4)]
     np.testing.assert_array_equal(resumed.vectors, whole.vectors)

@@ -57,12 +57,12 @@ def test_most_similar(vectors: StaticVectors) -> None:
 
 def test_saved_and_mapped(vectors: StaticVectors, tmp_path: Path) -> None:
     vectors.save(tmp_path / "saved")
-    found = StaticVectors.read(tmp_path / "saved", unknown="mean")
+    found = StaticVectors.load(tmp_path / "saved", unknown="mean")
     assert isinstance(found.vectors, np.memmap)
     assert list(found.vocab) == WORDS
     np.testing.assert_array_equal(found.vectors, VECTORS)
     assert found.most_similar("the", 2) == vectors.most_similar("the", 2)
-    assert list(StaticVectors.read(tmp_path / "saved", max_words=2).vocab) == WORDS[:2]
+    assert list(StaticVectors.load(tmp_path / "saved", max_words=2).vocab) == WORDS[:2]
     with pytest.raises(ConfigError, match="exists already"):
         vectors.save(tmp_path / "saved")
 
@@ -73,7 +73,7 @@ def test_a_saved_folder_that_was_changed(vectors: StaticVectors, tmp_path: Path)
         vectors.save(folder)
         (folder / name).write_bytes(content)
         with pytest.raises(FormatError, match=message):
-            StaticVectors.read(folder)
+            StaticVectors.load(folder)
 
     changed("vocab.txt", b"the\n", "has 1 words and vectors")
     changed("vectors.npy", b"nothing", "cannot be read")
@@ -90,7 +90,7 @@ def test_what_cannot_be() -> None:
     with pytest.raises(ConfigError, match="unknown is 'random'; expected zero or mean"):
         StaticVectors(WORDS, VECTORS, unknown="random")
     with pytest.raises(ConfigError, match="max_words is 0"):
-        StaticVectors.read("x", max_words=0)
+        StaticVectors.load("x", max_words=0)
     with pytest.raises(DataError, match="got the string 'the'; expected a list"):
         StaticVectors(WORDS, VECTORS).encode("the")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from elmore.errors import ConfigError, DataError
-from elmore.tasks.readers import Clause, Examples, read_pairs, read_tagged, read_texts
+from elmore.tasks.readers import Clause, Examples, read_labelled, read_pairs, read_tagged
 from tests.conftest import SHARED
 
 TASKS = SHARED / "data/tasks"
@@ -22,23 +22,25 @@ def test_texts_in_every_format(tmp_path: Path) -> None:
     expected = Examples(['사과, "맛" 좋다', "bad film"], ["1", "0"])
     label_of = dict(zip(expected.X, expected.y, strict=True))
     tsv = write(tmp_path / "a.tsv", 'id\ttext\tlabel\n7\t사과, "맛" 좋다\t1\n8\tbad film\t0\n')
-    assert read_texts(tsv) == expected
+    assert read_labelled(tsv) == expected
     comma = write(tmp_path / "a.csv", 'label,text\n1,"사과, ""맛"" 좋다"\n\n0,bad film\n')
-    assert read_texts(comma) == expected
+    assert read_labelled(comma) == expected
     records = [{"text": text, "label": int(label)} for text, label in label_of.items()]
     lines = "".join(json.dumps(record) + "\n" for record in records)
-    assert read_texts(write(tmp_path / "a.jsonl", lines)) == expected
-    assert read_texts(write(tmp_path / "a.txt", '1 사과, "맛" 좋다\n\n0 bad film \n')) == expected
+    assert read_labelled(write(tmp_path / "a.jsonl", lines)) == expected
+    assert (
+        read_labelled(write(tmp_path / "a.txt", '1 사과, "맛" 좋다\n\n0 bad film \n')) == expected
+    )
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(tsv.read_bytes()))
-    assert read_texts(tmp_path / "a.tsv.gz") == expected
+    assert read_labelled(tmp_path / "a.tsv.gz") == expected
     other = write(tmp_path / "b.tsv", "document\tstars\ngood\t5\n")
-    assert read_texts(other, text_field="document", label_field="stars") == Examples(
+    assert read_labelled(other, text_field="document", label_field="stars") == Examples(
         ["good"], ["5"]
     )
     trec = write(tmp_path / "trec", "DESC:manner How ?\nNUM:date When ?\n")
-    assert read_texts(trec, format="trec") == Examples(["How ?", "When ?"], ["DESC", "NUM"])
+    assert read_labelled(trec, format="trec") == Examples(["How ?", "When ?"], ["DESC", "NUM"])
     several = write(tmp_path / "lines.csv", 'label,text\n1,"two\nlines"\n')
-    assert read_texts(several).X == ["two\nlines"]
+    assert read_labelled(several).X == ["two\nlines"]
 
 
 def test_pairs(tmp_path: Path) -> None:
@@ -111,7 +113,7 @@ def test_clauses(tmp_path: Path) -> None:
 )
 def test_bad_texts(tmp_path: Path, name: str, content: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        read_texts(write(tmp_path / name, content))
+        read_labelled(write(tmp_path / name, content))
 
 
 @pytest.mark.parametrize(
@@ -129,13 +131,13 @@ def test_bad_columns(tmp_path: Path, content: str, message: str) -> None:
 
 def test_columns_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match="has 2 columns, and the token is to stand in 0, the tag in 5"
+        ConfigError, match="has 2 columns; expected the token in column 0 and the tag in column 5"
     ):
         read_tagged(write(tmp_path / "a.txt", "He O\n"), tag_column=5)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    for read in (read_texts, read_tagged, read_pairs):
+    for read in (read_labelled, read_tagged, read_pairs):
         with pytest.raises(DataError, match="does not exist; expected a file of examples"):
             read(tmp_path / "none")
         with pytest.raises(DataError, match="is a folder"):
@@ -144,9 +146,9 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not TASKS.exists(), reason="the task data are not here (shared/data)")
 def test_published_data() -> None:
-    sst = read_texts(TASKS / "sst/stsa.fine.dev")
+    sst = read_labelled(TASKS / "sst/stsa.fine.dev")
     assert (len(sst), sorted(set(sst.y))) == (1101, list("01234"))
-    trec = read_texts(TASKS / "trec/TREC.train.raw", format="trec")
+    trec = read_labelled(TASKS / "trec/TREC.train.raw", format="trec")
     assert (len(trec), len(set(trec.y))) == (5452, 6)
     chunks = read_tagged(TASKS / "conll2000/dev.txt")
     assert len(chunks) == 1844
@@ -154,7 +156,7 @@ def test_published_data() -> None:
     names = read_tagged(TASKS / "wikiann-en/dev", format="wikiann")
     assert len(names) == 10_000
     assert names.X[0][:2] == ["Sioux", "Falls"]
-    korean = read_texts(TASKS / "nsmc-like/train.tsv.xz", text_field="document")
+    korean = read_labelled(TASKS / "nsmc-like/train.tsv.xz", text_field="document")
     assert len(korean) > 149_000
     assert len(read_pairs(TASKS / "sick/SICK_trial.txt", format="sick")) == 500
     assert 9_800 < len(read_pairs(TASKS / "snli/snli_1.0_dev.jsonl.gz", format="snli")) < 10_000

@@ -1,4 +1,4 @@
-"""How words on the command line become values, where cyclopts is too kind: it rounds 1.5 to 2."""
+"""Converters of command line values, where cyclopts is too lenient: it rounds 1.5 to 2."""
 
 from collections.abc import Sequence
 from typing import Any, get_args

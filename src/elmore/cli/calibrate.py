@@ -1,14 +1,13 @@
-"""`elmore calibrate`: the means and deviations of a model's layers, measured on text."""
+"""`elmore calibrate`: the mean and standard deviation of each layer, measured on text."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from elmore.cli import arguments
-from elmore.cli.terminal import print_facts, progress_bar
+from elmore.cli.bars import progress_bar
+from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError
 
 
@@ -23,22 +22,22 @@ def calibrate(
     text_field: str = "text",
     dtype: Literal["float32", "float16"] = "float32",
 ) -> None:
-    """Measure the mean and the deviation of each layer on text, and write the model with them.
+    """Measure the mean and standard deviation of each layer, and write the model with them.
 
-    Standardized by these, cosines of vectors spread out and can be compared between layers. The
-    vectors that a model gives stay as they are unless they are asked for as standardized.
+    Standardized vectors have cosines that spread out and can be compared between layers. The model
+    still gives raw vectors unless standardized ones are asked for.
 
     Parameters
     ----------
     model
         A model folder, the name of a bundled model, or hf://owner/name.
     texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
         standard input.
     out
         The model folder to make.
     max_tokens
-        How much of the text is read, in tokens.
+        The most tokens to read.
     split_sentences
         A language, such as en or ko: split each line into sentences.
     tokenizer
@@ -47,7 +46,7 @@ def calibrate(
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     dtype
-        What the folder stores its weights in.
+        The type of the weights in the folder.
     """
     from dataclasses import replace
 
@@ -78,7 +77,4 @@ def calibrate(
         )
     write_native(replace(elmo.model, calibration=found), out, dtype)
     facts = {"model": str(out), "tokens": found.n_tokens, "layers": list(found.means)}
-    if sys.stdout.isatty():
-        print_facts(facts)
-    else:
-        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+    print_result(facts)

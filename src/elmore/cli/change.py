@@ -1,7 +1,5 @@
 """`elmore change`: how the use of words changed from one corpus to another."""
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.indexes import kind_of_cosines, model_of, print_words
+from elmore.cli.terminal import is_terminal, print_json, print_words
 from elmore.errors import DataError
 
 
@@ -27,52 +25,48 @@ def change(
     n: Annotated[int, Parameter(name=["--n", "-n"], converter=arguments.whole_number)] = 20,
     min_count: Annotated[int, Parameter(converter=arguments.whole_number)] = 20,
 ) -> None:
-    """Say which words are used otherwise in a new corpus, or how some words are.
+    """Find the words whose use changed most between two corpora, or how some words changed.
 
-    Without words: those that changed most. With words: their senses too, and which rose and fell.
-    A table on a terminal, JSON Lines in a pipe. Prototype and senses are 0 for no change; pairwise
-    also grows with how varied a word's use is.
+    Without words: those that changed most. With words: their senses too, and how the share of each
+    changed. A table on a terminal, JSON Lines in a pipe. Prototype distance and sense divergence
+    are 0 for no change; pairwise distance also grows with how varied a word's use is. Korean
+    sentences are rebuilt from the morphemes of the indexes.
 
     Parameters
     ----------
     words
-        The words to look at.
+        The words to examine.
     old
         The index of the old corpus, or of one domain.
     new
         The index of the new corpus, built with the same model.
     model
-        Where the indexes' model is now; else it is looked for where it was. Only words need it.
+        Where the model of the indexes is, if it has moved. Needed only with words.
     layer
-        The layer to compare, a number, context or expected; else the last that both have.
+        The layer to compare: a number, context or expected; default: the last that both have.
     n
         How many words to show.
     min_count
-        How often a word must occur in each.
+        The fewest occurrences of a word in each corpus.
     """
-    from elmore.senses.change import sense_changes, word_change, word_changes
+    from elmore.senses.change import last_shared_layer, sense_changes, word_change, word_changes
+    from elmore.senses.detokenize import detokenize
     from elmore.senses.index import OccurrenceIndex
 
-    before, after = OccurrenceIndex.open(old), OccurrenceIndex.open(new)
-    shared = [one for one in before.layers if one in after.layers]
-    if not shared:
-        raise DataError(f"{old} and {new} have no layer in common; build them with the same one")
-    used = shared[-1] if layer is None else layer
+    before, after = OccurrenceIndex.load(old), OccurrenceIndex.load(new)
+    used = last_shared_layer(before, after) if layer is None else layer
     console = Console(highlight=False)
     if not words:
         found = word_changes(before, after, used, min_count=min_count)
         if not found:
-            raise DataError(
-                f"no word occurs {min_count} times in both; ask for a lower --min-count"
-            )
-        if sys.stdout.isatty():
-            console.print(f"cosines of vectors, {kind_of_cosines(before)}", style="dim")
-            console.print(f"{'word':20} {'old':>8} {'new':>8}  prototype  pairwise", style="bold")
+            raise DataError(f"no word occurs {min_count} times in both; lower --min-count")
+        if not is_terminal():
+            for one in found[:n]:
+                print_json({**asdict(one), "standardized": before.is_standardized})
+            return
+        console.print(f"cosines of vectors, {before.cosine_kind}", style="dim")
+        console.print(f"{'word':20} {'old':>8} {'new':>8}  prototype  pairwise", style="bold")
         for one in found[:n]:
-            if not sys.stdout.isatty():
-                facts = {**asdict(one), "standardized": before.is_standardized}
-                sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
-                continue
             console.print(
                 Text(
                     f"{set_cell_size(one.word, 20)} {one.n_old:8,} {one.n_new:8,}  "
@@ -80,11 +74,11 @@ def change(
                 )
             )
         return
-    elmo = model_of(before, model)
+    elmo = before.load_model(model)
     for word in words:
         one = word_change(before, after, used, word)
-        jumped, senses = sense_changes(elmo, before, after, word)
-        if not sys.stdout.isatty():
+        divergence, senses = sense_changes(elmo, before, after, word)
+        if not is_terminal():
             listed = [
                 {
                     "name": sense.sense.name, "old": sense.old, "new": sense.new,
@@ -95,14 +89,14 @@ def change(
             ]  # fmt: skip
             content = {
                 **asdict(one), "standardized": before.is_standardized,
-                "senses_divergence": jumped, "senses": listed,
+                "senses_divergence": divergence, "senses": listed,
             }  # fmt: skip
-            sys.stdout.write(json.dumps(content, ensure_ascii=False) + "\n")
+            print_json(content)
             continue
         console.print(
             Text(
                 f"{word}: prototype {one.prototype:.3f}, pairwise {one.pairwise:.3f}, "
-                f"senses {jumped:.3f} bits", "bold",
+                f"senses {divergence:.3f} bits", "bold",
             )
         )  # fmt: skip
         for sense in senses:
@@ -111,4 +105,5 @@ def change(
             console.print(Text(f"  {sense.sense.name}  {shares}"))
             print_words(console, sense.sense, indent=7)
             for tokens in sense.examples:
-                console.print(Text(f"       {' '.join(tokens)}", "dim"))
+                text = "".join(detokenize(tokens, before.tokenizer))
+                console.print(Text(f"       {text}", "dim"))

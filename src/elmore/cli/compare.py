@@ -1,25 +1,26 @@
 """`elmore compare`: the same task with static vectors, with ELMo, and with both."""
 
-import json
 import sys
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from elmore.cli import arguments
+from elmore.cli.bars import FitBar
 from elmore.cli.task_flags import (
     DEFAULT_DATA,
-    NO_SETTINGS,
+    NO_FLAGS,
     DataFlags,
     Task,
-    TaskSettings,
+    TaskFlags,
     new_task,
     read_examples,
 )
-from elmore.cli.terminal import FitBar
+from elmore.cli.terminal import is_terminal, print_json
+from elmore.tasks.fit import FitEvent
 
 
 def compare(
@@ -36,9 +37,9 @@ def compare(
     max_train: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
     max_dev: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
     data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
-    settings: Annotated[TaskSettings, Parameter(name="*")] = NO_SETTINGS,  # type: ignore[valid-type]
+    settings: Annotated[TaskFlags, Parameter(name="*")] = NO_FLAGS,  # type: ignore[valid-type]
 ) -> None:
-    """Train a task in several ways and with several seeds: how much error does ELMo cut?
+    """Train a task with different inputs and several seeds: how much error does ELMo remove?
 
     A table on standard output; results.json and chart.png in --out. The same command again resumes
     where it stopped.
@@ -48,65 +49,69 @@ def compare(
     task
         classify, tag or pair.
     train
-        The file of examples to learn from.
+        The training set, a file of examples.
     dev
-        The file of examples to measure on; without it some of the others are kept back.
+        The dev set; without it, some training examples are held out.
     out
         The folder of the comparison.
     elmo
         The biLM: a bundled name, a model folder or hf://owner/name.
     static
-        Static vectors: a file of GloVe, word2vec or fastText, or a folder of ours.
+        Static vectors: a GloVe, word2vec or fastText file, or an elmore folder of vectors.
     variants
         Some of static, elmo, static+elmo, context (the states that predict each word as one more
-        layer of the mix), top (the top layer only), even (layers of almost equal
-        weight), output (ELMo beside the output) and both (input and output), with commas; the first
-        is what the others are held to.
+        layer of the mix), top (the top layer only), uniform (almost uniform layer
+        weights), output (ELMo at the RNN's output) and both (input and output), with commas; the
+        first is the baseline.
     n_seeds
-        Runs of each.
+        Training runs of each variant, with different random seeds.
     max_train
-        Learn from the first examples only.
+        Train on the first examples only.
     max_dev
-        Measure on the first examples only.
+        Evaluate on the first examples only.
     """
     from elmore.tasks.compare import compare as run_comparison
     from elmore.tasks.compare import draw, summarize
 
     model = new_task(task, elmo, static, settings)
     model.check_settings()
-    learnt = read_examples(task, train, data)
+    examples = read_examples(task, train, data)
     if dev is None:
-        learnt, watched = model.hold_out(learnt)
+        examples, dev_examples = model.hold_out(examples)
     else:
-        watched = read_examples(task, dev, data)
+        dev_examples = read_examples(task, dev, data)
 
     with FitBar(model.n_epochs) as bar:
 
-        def watch(variant: str, seed: int) -> dict[str, Any]:
-            bar.begin(f"{variant}, seed {seed} of {n_seeds}")
-            return {"tell": bar.tell, "read": bar.read}
+        def on_progress(variant: str, seed: int, event: FitEvent | None) -> None:
+            if event is None:
+                bar.begin(f"{variant}, seed {seed} of {n_seeds}")
+            else:
+                bar.on_progress(event)
 
         runs = run_comparison(
             model,
-            learnt[:max_train],
-            watched[:max_dev],
+            examples[:max_train],
+            dev_examples[:max_dev],
             out,
             variants=variants.split(","),
             n_seeds=n_seeds,
-            watch=watch,
+            on_progress=on_progress,
         )
     found = summarize(runs)
-    metric = "score on development examples"
+    metric = "score on the dev set"
     if find_spec("matplotlib"):  # an extra
         draw(found, metric, out / "chart.png")
-    if not sys.stdout.isatty():
+    if not is_terminal():
         for summary in found:
-            sys.stdout.write(json.dumps(asdict(summary)) + "\n")
+            print_json(asdict(summary))
         return
-    sys.stdout.write(f"{'variant':14}  {metric}   error cut\n")
+    sys.stdout.write(f"{'variant':14}  {metric}   error reduction\n")
     for summary in found:
-        cut = ""
-        if summary.error_cut is not None and summary.error_cut_sd is not None:
-            cut = f"{100 * summary.error_cut:6.1f} % ± {100 * summary.error_cut_sd:.1f}"
+        reduction = ""
+        if summary.error_reduction is not None and summary.error_reduction_sd is not None:
+            reduction = (
+                f"{100 * summary.error_reduction:6.1f} % ± {100 * summary.error_reduction_sd:.1f}"
+            )
         score = f"{100 * summary.mean:6.2f} ± {100 * summary.sd:.2f}"
-        sys.stdout.write(f"{summary.variant:14}  {score:28}   {cut}\n")
+        sys.stdout.write(f"{summary.variant:14}  {score:28}   {reduction}\n")

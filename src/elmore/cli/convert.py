@@ -1,13 +1,11 @@
 """`elmore convert`: from one model format to another."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from elmore.cli.terminal import print_facts
+from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError
 
 
@@ -23,28 +21,28 @@ def convert(
     tokenizer: str | None = None,
     dtype: Literal["float32", "float16"] = "float32",
 ) -> None:
-    """Convert a model: published files to a folder of ours, or a folder of ours to published files.
+    """Convert a model: published files to an elmore model folder, or the other way round.
 
     Parameters
     ----------
     source
-        A model folder, or an options.json, which needs its weights after it.
+        A model folder, or an options.json, followed by its weights.
     weights
-        The HDF5 of weights that belongs to an options.json.
+        The HDF5 file of the weights, after an options.json.
     out
         The folder to make.
     to
         elmore (config.json, model.safetensors) or bilm-tf (options.json, HDF5), which does not
-        store the tokenizer, the normalization and where a long word is cut.
+        store the tokenizer, the normalization and how long words are truncated.
     softmax
-        The HDF5 of the softmax, beside an options.json.
+        The HDF5 file of the softmax, with an options.json.
     vocab
-        The vocabulary of the softmax or of the word table, a word a line.
+        The vocabulary of the softmax or of the word table, one word per line.
     tokenizer
         How the model's text was tokenized: whitespace, english, korean, korean-eojeol or
         korean-syllables.
     dtype
-        What a folder of ours stores its weights in.
+        The type of the weights in an elmore model folder.
     """
     from dataclasses import replace
 
@@ -60,18 +58,16 @@ def convert(
     else:
         model = read_pretrained(source, vocab)
     if tokenizer is not None and to == "bilm-tf":
-        raise ConfigError("--tokenizer is for a folder of ours; bilm-tf stores no tokenizer")
+        raise ConfigError("--tokenizer is for an elmore model folder; bilm-tf stores no tokenizer")
     if tokenizer is not None:
         model = replace(model, tokenizer=tokenizer_by_name(tokenizer).name)
     if to == "elmore":
         write_native(model, out, dtype)
     elif dtype != "float32":
-        raise ConfigError("--dtype float16 is for a folder of ours; bilm-tf stores float32")
+        raise ConfigError("--dtype float16 is for an elmore model folder; bilm-tf stores float32")
     else:
         write_bilm_tf(model, out)
     files = {path.name: path.stat().st_size for path in sorted(out.iterdir())}
-    if sys.stdout.isatty():
-        sizes = {name: f"{size / 1e6:,.1f} MB" for name, size in files.items()}
-        print_facts({"folder": str(out), "format": to, **sizes})
-    else:
-        sys.stdout.write(json.dumps({"folder": str(out), "format": to, "files": files}) + "\n")
+    sizes = {name: f"{size / 1e6:,.1f} MB" for name, size in files.items()}
+    facts = {"folder": str(out), "format": to}
+    print_result(facts | {"files": files}, facts | sizes)

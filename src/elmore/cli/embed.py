@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from elmore.cli import arguments
+from elmore.cli.bars import progress_bar
 from elmore.cli.inputs import count_texts, read_input
-from elmore.cli.terminal import TablePrinter, progress_bar
+from elmore.cli.terminal import TablePrinter, is_terminal
 from elmore.errors import ConfigError
 
 
@@ -33,14 +34,14 @@ def embed(
     batch_tokens: Annotated[int, Parameter(converter=arguments.whole_number)] = 4096,
     device: str = "cpu",
 ) -> None:
-    """Give one vector per word, or per text (--pooling).
+    """Compute one vector per word, or per text (--pooling).
 
     A table on a terminal, JSON Lines in a pipe, or a file.
 
     Parameters
     ----------
     texts
-        Texts or files, in any mixture: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also
+        Texts and files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also
         compressed; - is standard input, which is also read if nothing is given.
     model
         A model folder, the name of a bundled model, or hf://owner/name.
@@ -49,32 +50,32 @@ def embed(
     overwrite
         Replace --out if it exists.
     layers
-        mix (the mean of all layers), all, top, or the number of a layer; 0 knows no context. Or
-        what predicts each word without reading it: context (the forward state before it beside the
-        backward state after it) or expected (their sum).
+        mix (the mean of all layers), all, top, or the number of a layer; 0 has no context. Or the
+        states that predict each word without reading it: context (the forward state before it and
+        the backward state after it, concatenated) or expected (their sum).
     pooling
         One vector per text instead of one per word: mean, max or first-last.
     dtype
-        What the numbers are stored in.
+        The type of the vectors.
     precision
-        What products are made in; auto is bfloat16 where the processor has it.
+        The type of matrix products; auto is bfloat16 where the processor supports it.
     tokenizer
         whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
         of the model's own.
     split_sentences
-        A language, such as en or ko: split each text into sentences and embed each by itself.
+        A language, such as en or ko: split each text into sentences and embed each separately.
     keep_sentence_marks
-        Give vectors for the marks <S> and </S> as well.
+        Keep the vectors of the sentence marks <S> and </S>.
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     vocab
         The vocabulary of a published model whose folder has none.
     word_vectors
-        An HDF5 of cached token vectors, a row for each word of the vocabulary.
+        An HDF5 file of cached token vectors, one row per word of the vocabulary.
     batch_tokens
-        How many tokens to read at once.
+        Tokens in a batch.
     device
-        Where the network runs: cpu, cuda, cuda:1, …
+        The device to run on: cpu, cuda, cuda:1, …
     """
     from elmore.embed import (
         CorpusOptions,
@@ -101,7 +102,7 @@ def embed(
         precision=precision,
         device=device,
     )
-    with progress_bar(shown=out is not None or not sys.stdout.isatty()) as bar:
+    with progress_bar(shown=out is not None or not is_terminal()) as bar:
         n_texts = None if split_sentences else count_texts(texts)
         task = bar.add_task("embedding", total=n_texts, tokens=0)
 
@@ -113,8 +114,7 @@ def embed(
                 bar.update(task, advance=n_texts, tokens=shown.fields["tokens"] + n_tokens)
 
         if out is None:
-            to_terminal = sys.stdout.isatty()
-            writer = TablePrinter() if to_terminal else JsonLinesWriter(sys.stdout.buffer)
+            writer = TablePrinter() if is_terminal() else JsonLinesWriter(sys.stdout.buffer)
             for number, text in enumerate(embed_lines(elmo, lines, options, on_progress)):
                 writer.write(number, text)
             return

@@ -1,14 +1,13 @@
-"""`elmore evaluate`: how well a trained task does on examples."""
+"""`elmore evaluate`: the scores of a trained task on examples."""
 
 import dataclasses
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from elmore.cli.task_flags import DEFAULT_DATA, TASKS, DataFlags, read_examples
+from elmore.cli.terminal import is_terminal, print_json
 
 
 def evaluate(
@@ -20,7 +19,7 @@ def evaluate(
     static: Path | None = None,
     data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
 ) -> None:
-    """Measure a trained task: its score, each label by itself, and what is taken for what.
+    """Evaluate a trained task: its score, the scores of each label, the confusion matrix.
 
     A table on a terminal, JSON in a pipe.
 
@@ -29,21 +28,21 @@ def evaluate(
     model
         The folder of a trained task.
     examples
-        A file of examples.
+        A file of labelled examples.
     elmo
-        Where the biLM is, if it is not where it was.
+        Where the biLM is, if it has moved.
     static
-        Where the static vectors are, if they are not where they were.
+        Where the static vectors are, if they have moved.
     """
     from elmore.tasks.saved import read_task_config
 
     task = read_task_config(model)["task"]
     read = read_examples(task, examples, data)
     found = TASKS[task].load(model, elmo=elmo, static=static).evaluate(read)
-    if sys.stdout.isatty():
+    if is_terminal():
         _print(found)
     else:
-        sys.stdout.write(json.dumps(dataclasses.asdict(found), ensure_ascii=False) + "\n")
+        print_json(dataclasses.asdict(found))
 
 
 def _print(found: Any) -> None:
@@ -63,7 +62,7 @@ def _print(found: Any) -> None:
     console.print(table)
     labels = list(found.classes)
     if found.confusion and len(labels) <= 20:
-        table = Table(box=None, pad_edge=False, title="right label, down; given, across")
+        table = Table(box=None, pad_edge=False, title="rows: right label, columns: predicted")
         for column in ("", *labels):
             table.add_column(column, justify="right")
         for label in labels:

@@ -1,6 +1,5 @@
-"""`elmore fill`: the words that a sentence expects at a place."""
+"""`elmore fill`: the most probable words for a place in a sentence."""
 
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
+from elmore.cli.terminal import is_terminal, marked_line, print_json
 from elmore.corpus.lines import decode_lines
 from elmore.errors import DataError
 
@@ -24,27 +24,28 @@ def fill(
     n: Annotated[int, Parameter(name=["--n", "-n"], converter=arguments.whole_number)] = 10,
     tokenizer: str | None = None,
 ) -> None:
-    """Give the most probable words for each blank, written ___, with their probabilities.
+    """Predict the most probable words for each blank, written ___, with their probabilities.
 
     A table on a terminal, a line of JSON for each blank in a pipe.
 
     Parameters
     ----------
     texts
-        The texts. Without any, standard input is read, a text a line.
+        The texts; without any, standard input is read, one text per line.
     model
         A model folder with its softmax, the name of a bundled model, or hf://owner/name.
     word
         A word of each text to find substitutes for, instead of a blank.
     sides
-        both, or the words on the left or on the right of the place alone.
+        The context to use: both sides, or the left or right one alone.
     n
-        How many words.
+        How many words to predict.
     tokenizer
         whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
         of the model's own.
     """
     from elmore.embed import Elmo
+    from elmore.text import normalize
 
     if not texts and sys.stdin.isatty():
         raise DataError("nothing to fill; give texts, or pipe text in")
@@ -53,25 +54,24 @@ def fill(
     ]
     elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
     found = elmo.fill(given, word=word, sides=sides, n=n)
-    if sys.stdout.isatty():
-        _print(found)
+    if is_terminal():
+        _print(found, [normalize(text, elmo.model.normalization) for text in given])
         return
     for one in found:
-        record = {
+        print_json({
             "text": one.text,
             "tokens": one.tokens,
             "place": one.place,
             "words": one.words,
             "probabilities": [float(f"{p:.6g}") for p in one.probabilities],
-        }
-        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+        })  # fmt: skip
 
 
-def _print(found: "list[Substitutes]") -> None:
+def _print(found: "list[Substitutes]", texts: list[str]) -> None:
+    from elmore.senses.detokenize import marked_token
+
     console = Console(highlight=False)
     for one in found:
-        before = " ".join([*one.tokens[: one.place], ""])
-        after = " ".join(["", *one.tokens[one.place + 1 :]])
-        console.print(Text(before).append(one.tokens[one.place], "bold yellow").append(after))
+        console.print(marked_line(marked_token(texts[one.text], one.tokens, one.place)))
         for word, probability in zip(one.words, one.probabilities, strict=True):
             console.print(Text(f"  {probability:6.1%}  {word}"))

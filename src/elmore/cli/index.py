@@ -1,18 +1,17 @@
 """`elmore index`: a corpus to the vectors of its words' occurrences, on disk."""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from elmore.cli import arguments
-from elmore.cli.terminal import print_facts, progress_bar
+from elmore.cli.bars import progress_bar
+from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError
 
 if TYPE_CHECKING:
-    from elmore.senses.index import Layer
+    from elmore.formats.calibration import Layer
 
 
 def index(
@@ -26,29 +25,29 @@ def index(
     tokenizer: str | None = None,
     text_field: str = "text",
 ) -> None:
-    """Keep each occurrence of a corpus's words as a vector with its sentence, to search in.
+    """Build an index of the word occurrences of a corpus: their vectors and sentences.
 
     The same command again resumes where it stopped. `elmore neighbours`, `senses` and `change` read
-    what it makes.
+    it.
 
     Parameters
     ----------
     texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed.
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed.
     out
         The folder to make.
     model
         A bundled name, a model folder or hf://owner/name.
     layers
-        Which layers are kept, with commas: top, all, numbers, or the states that predict a word
-        without reading it: context, expected. Each costs 2 bytes a dimension, and expected has half
-        as many.
+        The layers to index, with commas: top, all, numbers, or the states that predict a word
+        without reading it: context, expected. Each takes 2 bytes per dimension; expected has half
+        as many dimensions.
     words
-        Only these words, with commas, or @FILE with one a line.
+        Index only these words, with commas, or @FILE with one word per line.
     max_per_word
-        The most occurrences of a word that are kept, the first ones.
+        The most occurrences of a word to index, the first ones.
     split_sentences
-        A language, such as en or ko, whose rules split each line into sentences.
+        A language, such as en or ko: split each line into sentences.
     tokenizer
         whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
         of the model's own.
@@ -64,7 +63,7 @@ def index(
     if not texts:
         raise ConfigError("there is no text; name the files of the corpus")
     if STANDARD_INPUT in texts:
-        raise ConfigError("standard input cannot be read twice, as resuming needs; name a file")
+        raise ConfigError("standard input cannot be read twice, which resuming needs; name a file")
     if split_sentences is not None:
         check_language(split_sentences)
     check_texts(texts)
@@ -79,7 +78,7 @@ def index(
         task = bar.add_task("indexing", total=None, tokens=0)
         n_kept = 0
 
-        def progress(n_lines: int, n_occurrences: int) -> None:
+        def on_progress(n_lines: int, n_occurrences: int) -> None:
             nonlocal n_kept
             n_kept += n_occurrences
             bar.update(task, advance=n_lines, tokens=n_kept)
@@ -88,10 +87,10 @@ def index(
             found = build_index(
                 elmo, read_texts(texts, text_field), out, config,
                 source=[{**describe_text(path), "field": text_field} for path in texts],
-                progress=progress,
+                on_progress=on_progress,
             )  # fmt: skip
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"{out} is kept; the same command resumes") from None
+            raise KeyboardInterrupt(f"{out} keeps what is done; the same command resumes") from None
     size = sum(path.stat().st_size for path in out.iterdir())
     facts = {
         "index": str(out),
@@ -101,10 +100,7 @@ def index(
         "layers": found.layers,
         "size": size,
     }
-    if sys.stdout.isatty():
-        print_facts(facts | {"size": f"{size / 1e6:,.1f} MB"})
-    else:
-        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+    print_result(facts, facts | {"size": f"{size / 1e6:,.1f} MB"})
 
 
 def _layers(asked: str, n_layers: int) -> "tuple[Layer, ...]":

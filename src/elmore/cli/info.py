@@ -1,14 +1,12 @@
 """`elmore info`: what a model folder holds."""
 
-import json
-import sys
 from typing import Any
 
-from elmore.cli.terminal import print_facts
+from elmore.cli.terminal import print_result
 
 
 def info(model: str = "en") -> None:
-    """Say what a model is: a table on a terminal, JSON in a pipe.
+    """Show the architecture and metadata of a model: a table on a terminal, JSON in a pipe.
 
     Parameters
     ----------
@@ -54,8 +52,4 @@ def info(model: str = "en") -> None:
             and {"tokens": found.calibration.n_tokens, "texts": list(found.calibration.texts)},
         }
 
-    facts = {"model": model, **facts_of(read_pretrained(model))}
-    if sys.stdout.isatty():
-        print_facts(facts)
-    else:
-        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+    print_result({"model": model, **facts_of(read_pretrained(model))})

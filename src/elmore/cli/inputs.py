@@ -1,6 +1,6 @@
-"""What a command is given to read: texts, files of any kind, standard input.
+"""The input of a command: texts, files of any kind, standard input.
 
-Files are read by `elmore.corpus.files`; here a file is told from a text, and a slip from both.
+Files are read by `elmore.corpus.files`; here files, texts and mistyped options are told apart.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""`elmore`: finds the verb, runs it, and turns every foreseen error into a sentence and exit 2."""
+"""`elmore`: finds the command, runs it, and turns foreseen errors into a sentence and exit 2."""
 
 import os
 import sys
@@ -15,27 +15,27 @@ app = App(
     help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
     version=__version__,
     help_format="plaintext",
-    suppress_keyboard_interrupt=False,  # said and answered below
+    suppress_keyboard_interrupt=False,  # handled below
 )
 for verb, summary in {
-    "embed": "Give one vector per word, or per text, of texts, files or standard input.",
-    "fill": "Give the most probable words for a blank, or for a word's place.",
+    "embed": "Compute one vector per word, or per text, of texts, files or standard input.",
+    "fill": "Predict the most probable words for a blank, or substitutes for a word.",
     "models": "List the models that come with the package.",
-    "info": "Say what a model is.",
-    "doctor": "Look at text before training: what it holds, what it will cost.",
+    "info": "Show the architecture and metadata of a model.",
+    "doctor": "Check text before training: its statistics, the cost of training, advice.",
     "pretrain": "Train a biLM on your own text.",
-    "perplexity": "Measure how well a model predicts text.",
+    "perplexity": "Measure the perplexity of text under a model.",
     "train": "Train a task on your examples: classify, tag or pair.",
-    "predict": "Give new texts their labels, or words their tags.",
-    "evaluate": "Measure a trained task.",
-    "compare": "Train a task with static vectors, ELMo and both: what does ELMo bring?",
-    "index": "Keep each occurrence of a corpus's words as a vector, to search in.",
+    "predict": "Predict the labels of texts, or the tags of words, with a trained task.",
+    "evaluate": "Evaluate a trained task on labelled examples.",
+    "compare": "Compare a task with static vectors, with ELMo and with both.",
+    "index": "Build a searchable index of the word occurrences of a corpus.",
     "neighbours": "Find the occurrences nearest to a word in its sentence.",
-    "senses": "Tell the senses of a word apart by its occurrences.",
-    "change": "Say how the use of words changed from one corpus to another.",
-    "probe": "Measure what each layer knows of words' tags.",
+    "senses": "Find the senses of a word in a corpus.",
+    "change": "Measure how the use of words changed between two corpora.",
+    "probe": "Train a linear probe for word tags on each layer.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
-    "calibrate": "Measure the means and deviations of a model's layers, for cosines.",
+    "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
     "verify": "Check the files of a model folder against their checksums.",
     "convert": "Convert a model from or to the published format.",
 }.items():
@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
     except (ElmoreError, CycloptsError) as error:
         return _say(str(error))
     except BrokenPipeError:
-        # Whoever read our output has seen enough; do not let Python complain at exit.
+        # The reader of our output closed it; do not let Python complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except OSError as error:

@@ -1,9 +1,10 @@
 """`elmore models`: what came with the package."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
+
+from elmore.cli.terminal import is_terminal, print_json
 
 
 def models() -> None:
@@ -31,10 +32,10 @@ def models() -> None:
         }
 
     found = [facts_of(name, folder) for name, folder in bundled_models().items()]
-    if sys.stdout.isatty():
+    if is_terminal():
         _print(found)
     else:
-        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+        print_json(found)
 
 
 def _print(found: list[dict[str, Any]]) -> None:
@@ -56,5 +57,5 @@ def _print(found: list[dict[str, Any]]) -> None:
             f"{facts['megabytes']:.1f}",
         )
     Console().print(table)
-    for facts in found:  # by itself: a path that is wrapped cannot be copied
+    for facts in found:  # on a line of its own: a wrapped path cannot be copied
         sys.stdout.write(f"{facts['name']}: {Path(facts['folder']) / 'README.md'}\n")

@@ -1,8 +1,5 @@
-"""`elmore neighbours`: who means the same, in context."""
+"""`elmore neighbours`: the nearest occurrences of a word in context."""
 
-import json
-import sys
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.indexes import end_in_columns, kind_of_cosines, model_of, parts_of
+from elmore.cli.terminal import end_in_columns, is_terminal, marked_line, print_json
 
 if TYPE_CHECKING:
     from elmore.senses.neighbours import LayerNeighbours
@@ -34,67 +31,68 @@ def neighbours(
 ) -> None:
     """Find the occurrences in a corpus that are nearest to a word in a sentence, on each layer.
 
-    A table on a terminal, JSON in a pipe, a page with --html.
+    A table on a terminal, JSON in a pipe, a web page with --html. Korean sentences are rebuilt from
+    the morphemes of the index.
 
     Parameters
     ----------
     text
         The sentence.
     word
-        The word of it to look for.
+        The word of the sentence to find neighbours of.
     in_
         An index (elmore index).
     model
-        Where the index's model is now; else it is looked for where it was.
+        Where the model of the index is, if it has moved.
     n
-        How many.
+        How many neighbours.
     same_word
         Only other occurrences of the same word.
     static
-        Show also what static vectors find: a file of GloVe, word2vec or fastText, or a folder of
-        ours.
+        Show the most similar words by static vectors too: a GloVe, word2vec or fastText file, or
+        an elmore folder of vectors.
     html
-        Write a page there.
+        A file for a web page of the results.
     """
+    from elmore.senses.detokenize import MarkedText, marked_sentence
     from elmore.senses.index import OccurrenceIndex
     from elmore.senses.neighbours import neighbours as find_neighbours
+    from elmore.senses.page import neighbours_page
     from elmore.static import StaticVectors
 
-    index = OccurrenceIndex.open(in_)
-    elmo = model_of(index, model)
-    near = None if static is None else StaticVectors.read(static).most_similar(word, n)
-    with Console(stderr=True).status("looking; the first time in a large index takes minutes"):
+    index = OccurrenceIndex.load(in_)
+    elmo = index.load_model(model)
+    similar = None if static is None else StaticVectors.load(static).most_similar(word, n)
+    with Console(stderr=True).status("searching; the first time in a large index takes minutes"):
         found = find_neighbours(elmo, index, text, word, n=n, same_word=same_word)
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)
-        html.write_text(_page(text, word, found, near), encoding="utf-8")
-    if not sys.stdout.isatty():
-        facts = _facts(text, word, found, near) | {"standardized": index.is_standardized}
-        sys.stdout.write(json.dumps(facts, ensure_ascii=False) + "\n")
+        page = neighbours_page(text, word, found, tokenizer=index.tokenizer, similar=similar)
+        html.write_text(page, encoding="utf-8")
+    if not is_terminal():
+        print_json(_facts(text, word, found, similar) | {"standardized": index.is_standardized})
         return
     console = Console(highlight=False)
-    if near is not None:
-        console.print("static vectors, whatever the sentence:", style="bold")
-        console.print(Text("  " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in near)))
-    console.print(f"cosines of vectors, {kind_of_cosines(index)}", style="dim")
+    if similar is not None:
+        console.print("static vectors, in any sentence:", style="bold")
+        console.print(Text("  " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in similar)))
+    console.print(f"cosines of vectors, {index.cosine_kind}", style="dim")
     n_columns = max(10, (console.width - _MARGIN) // 2)  # of the sentence on either side
     for layer in found:
-        console.print(_title(layer), style="bold")
+        console.print(layer.title, style="bold")
         for one in layer.neighbours:
-            before, marked, after = parts_of(one.occurrence)
-            line = Text(f"  {one.cosine:5.2f}  {end_in_columns(before, n_columns)}")
-            line.append(marked, "bold yellow").append(set_cell_size(after, n_columns).rstrip())
-            console.print(line, no_wrap=True, overflow="crop")
+            shown = marked_sentence(one.occurrence, index.tokenizer)
+            line = MarkedText(
+                end_in_columns(shown.before, n_columns),
+                shown.word,
+                set_cell_size(shown.after, n_columns).rstrip(),
+            )
+            console.print(
+                marked_line(line, f"  {one.cosine:5.2f}  "), no_wrap=True, overflow="crop"
+            )
 
 
-def _title(layer: "LayerNeighbours") -> str:
-    from elmore.senses.index import layer_name
-
-    exact = "" if layer.recall == 1 else f" (finds {layer.recall:.0%} of the nearest)"
-    return f"{layer_name(layer.layer)}{exact}:"
-
-
-def _facts(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> dict[str, Any]:
+def _facts(text: str, word: str, found: "list[LayerNeighbours]", similar: Any) -> dict[str, Any]:
     return {
         "text": text,
         "word": word,
@@ -114,29 +112,5 @@ def _facts(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> d
             }
             for layer in found
         ],
-        "static": near and [{"word": other, "cosine": cosine} for other, cosine in near],
+        "static": similar and [{"word": other, "cosine": cosine} for other, cosine in similar],
     }
-
-
-_HEAD = """<!doctype html>
-<html><head><meta charset="utf-8"><title>{title}</title><style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto }}
-td {{ padding: .15rem .6rem; vertical-align: top }} td:first-child {{ color: #666 }}
-mark {{ background: #ffe08a; padding: 0 .15rem }}
-</style></head><body><h1>{title}</h1><p>{text}</p>
-"""
-
-
-def _page(text: str, word: str, found: "list[LayerNeighbours]", near: Any) -> str:
-    title = f"The neighbours of “{escape(word)}”"
-    parts = [_HEAD.format(title=title, text=escape(text))]
-    if near is not None:
-        listed = ", ".join(f"{escape(other)} {cosine:.2f}" for other, cosine in near)
-        parts.append(f"<h2>static vectors, whatever the sentence</h2><p>{listed}</p>\n")
-    for layer in found:
-        parts.append(f"<h2>{escape(_title(layer))}</h2><table>\n")
-        for one in layer.neighbours:
-            before, marked, after = map(escape, parts_of(one.occurrence))
-            parts.append(f"<tr><td>{one.cosine:.2f}<td>{before}<mark>{marked}</mark>{after}</tr>\n")
-        parts.append("</table>\n")
-    return "".join([*parts, "</body></html>\n"])

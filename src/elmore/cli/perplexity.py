@@ -1,13 +1,12 @@
 """`elmore perplexity`: how well a model predicts a text."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elmore.cli.terminal import print_facts, progress_bar
+from elmore.cli.bars import progress_bar
+from elmore.cli.terminal import print_json, print_result
 from elmore.errors import ConfigError, DataError
 
 
@@ -21,20 +20,20 @@ def perplexity(
     vocab: Path | None = None,
     text_field: str = "text",
 ) -> None:
-    """Measure the perplexity of text under a model: full softmax, each direction by itself.
+    """Measure the perplexity of text under a model: full softmax, each direction separately.
 
-    A table on a terminal, JSON in a pipe. Each line is a sentence, read by itself; the mark at its
-    end is predicted too. A word outside the vocabulary counts as <UNK>, and their share is given.
+    A table on a terminal, JSON in a pipe. Each line is a sentence without context; its end mark is
+    predicted too. A word outside the vocabulary is scored as <UNK>; their share is reported.
 
     Parameters
     ----------
     model
         A model folder with its softmax, or the name of a bundled model.
     texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
-        standard input. Or the folder "corpus" of a training run: its held-out text.
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input. Or the corpus folder of a pretraining run: its held-out text.
     per_sentence
-        Write a line of JSON for each sentence first.
+        Print a line of JSON for each sentence first.
     split_sentences
         A language, such as en or ko: split each line into sentences.
     tokenizer
@@ -74,13 +73,11 @@ def perplexity(
             total += score
             bar.update(task, advance=1, tokens=total.n_predictions)
             if per_sentence:
-                sys.stdout.write(json.dumps({"sentence": number, **_facts(score)}) + "\n")
+                print_json({"sentence": number, **_facts(score)})
     if not total.n_predictions:
         raise DataError("there is no word in the text; give a file that has some")
-    if sys.stdout.isatty():
-        print_facts({"model": model, **{k: _shown(v) for k, v in _facts(total).items()}})
-    else:
-        sys.stdout.write(json.dumps({"model": model, **_facts(total)}) + "\n")
+    facts = {"model": model, **_facts(total)}
+    print_result(facts, {name: _shown(value) for name, value in facts.items()})
 
 
 def _facts(score: Any) -> dict[str, Any]:

@@ -1,14 +1,28 @@
-"""`elmore predict`: what a trained task says of new texts."""
+"""`elmore predict`: the labels or tags that a trained task gives to new texts."""
 
-import json
-import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
 
 from elmore.cli.inputs import read_input
+from elmore.cli.terminal import is_terminal, print_json
 from elmore.errors import DataError
+
+
+class _Given(NamedTuple):
+    """One text to predict."""
+
+    text: str
+    example: Any
+    """As the task takes it: a text, a pair, tokens, or tokens and the place of their predicate."""
+    tokens: Sequence[str] = ()
+    """Of a tagger."""
+    spans: Sequence[tuple[int, int]] = ()
+    """Where they are in the text."""
 
 
 def predict(
@@ -21,68 +35,106 @@ def predict(
     text_field: str = "text",
     first_field: str = "sentence1",
     second_field: str = "sentence2",
+    token_column: int = 0,
 ) -> None:
-    """Give texts their labels, or words their tags: a line of JSON for each text.
+    """Predict the labels of texts, or the tags of words.
+
+    A list on a terminal, a line of JSON for each text in a pipe.
 
     Parameters
     ----------
     model
         The folder of a trained task.
     texts
-        Texts or files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
-        standard input, which is also read if nothing is given. A text of a pair task is two texts
-        with a tab between them; of semantic roles, the number of the predicate, from 0, a tab, and
+        Texts and files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed;
+        - is standard input, which is also read if nothing is given. A tagger takes .conll and
+        .conllu files too, and reads their tokens. A text of a pair task is two texts with a tab
+        between them; of semantic role labelling, the number of the predicate, from 0, a tab, and
         the text.
     elmo
-        Where the biLM is, if it is not where it was.
+        Where the biLM is, if it has moved.
     static
-        Where the static vectors are, if they are not where they were.
+        Where the static vectors are, if they have moved.
     probabilities
         Give the probability of each label, or of each word's tags, as well.
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     first_field
-        pair: that of the first text.
+        pair: the field of the first text.
     second_field
-        pair: that of the second.
+        pair: the field of the second text.
+    token_column
+        tag: the column of the token in .conll files, counted from 0, or from the end if negative.
     """
     from elmore.cli.task_flags import TASKS
     from elmore.tasks.saved import read_task_config
 
     cls = TASKS[read_task_config(model)["task"]]
     task: Any = cls.load(model, elmo=elmo, static=static)
-    fields = (first_field, second_field) if cls.task == "pair" else (text_field,)
-    read = list(read_input(texts, fields))
-    lines = ["\t".join(parts) for parts in read]
-    given: list[Any] = [_pair(parts) for parts in read] if cls.task == "pair" else list(lines)
-    if cls.task == "tag":
-        given = [_sentence(line, task) for line in lines]
-    found = task.predict(given)
-    chances = task.predict_proba(given) if probabilities else [None] * len(lines)
-    names = task.tags_ if cls.task == "tag" else task.classes_.tolist()
-    for line, words, answer, chance in zip(lines, given, found, chances, strict=True):
-        record: dict[str, Any] = {"text": line}
-        if cls.task == "tag":
-            record |= {"tokens": words[0] if task.predicate else words, "tags": answer}
+    is_tagger = cls.task == "tag"
+    if is_tagger:
+        given = list(_sentences(texts, task, text_field, token_column))
+    else:
+        fields = (first_field, second_field) if cls.task == "pair" else (text_field,)
+        read = list(read_input(texts, fields))
+        given = [
+            _Given("\t".join(parts), _pair(parts) if cls.task == "pair" else parts[0])
+            for parts in read
+        ]
+    examples = [one.example for one in given]
+    found = task.predict(examples)
+    chances = task.predict_proba(examples) if probabilities else [None] * len(given)
+    names = task.tags_ if is_tagger else task.classes_.tolist()
+    for one, answer, chance in zip(given, found, chances, strict=True):
+        record: dict[str, Any] = {"text": one.text}
+        if is_tagger:
+            record |= {"tokens": one.tokens, "spans": one.spans, "tags": answer}
         else:
             record["label"] = str(answer)
         if chance is not None:
-            record["probabilities"] = (
-                [dict(zip(names, word, strict=True)) for word in chance.tolist()]
-                if cls.task == "tag"
-                else dict(zip(names, chance.tolist(), strict=True))
-            )
-        sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
+            rows = [
+                dict(zip(names, row, strict=True))
+                for row in chance.reshape(-1, len(names)).tolist()
+            ]
+            record["probabilities"] = rows if is_tagger else rows[0]
+        if is_terminal():
+            _print(record)
+        else:
+            print_json(record)
 
 
-def _sentence(line: str, task: Any) -> Any:
-    """Return the tokens of a line, with its predicate's place if the task needs one."""
-    place, tab, text = line.partition("\t")
-    if not task.predicate:
-        return [token.text for token in task.tokenizer_(line)]
-    if not tab or not place.isdecimal():
+def _sentences(
+    texts: Sequence[str], task: Any, text_field: str, token_column: int
+) -> Iterator[_Given]:
+    """Give the sentences of files of columns by their tokens, and other texts tokenized."""
+    from elmore.tasks.readers import is_column_file, read_sentences
+
+    for one in texts or ("-",):  # standard input
+        if is_column_file(Path(one)) and Path(one).is_file():
+            if task.predicate:
+                raise DataError(
+                    f"{one} does not say which word is the predicate; give lines of the "
+                    "predicate's number, a tab and a text"
+                )
+            for tokens in read_sentences(one, token_column=token_column):
+                ends = [sum(map(len, tokens[: k + 1])) + k for k in range(len(tokens))]
+                spans = [(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
+                yield _Given(" ".join(tokens), tokens, tokens, spans)
+        else:
+            for (line,) in read_input([one] if texts else [], [text_field]):
+                yield _sentence(line, task)
+
+
+def _sentence(line: str, task: Any) -> _Given:
+    """Tokenize a line, which begins with its predicate's place if the task needs one."""
+    place, tab, text = line.partition("\t") if task.predicate else ("", "", line)
+    if task.predicate and (not tab or not place.isdecimal()):
         raise DataError(f"got {line!r}; expected the predicate's number, a tab and a text")
-    return [token.text for token in task.tokenizer_(text)], int(place)
+    found = task.features_.tokenizer(text)
+    tokens = [token.text for token in found]
+    shift = len(line) - len(text)
+    spans = [(token.start + shift, token.end + shift) for token in found]
+    return _Given(line, (tokens, int(place)) if task.predicate else tokens, tokens, spans)
 
 
 def _pair(parts: tuple[str, ...]) -> tuple[str, str]:
@@ -94,3 +146,25 @@ def _pair(parts: tuple[str, ...]) -> tuple[str, str]:
     if not tab:
         raise DataError(f"got {line!r}; a pair is two texts with a tab between them")
     return first, second
+
+
+def _print(record: dict[str, Any]) -> None:
+    """Print a text and its label, or its tagged spans as they are in the text."""
+    from elmore.tasks.schemes import scheme_of, spans_of
+
+    console, text = Console(highlight=False), record["text"]
+    if "label" in record:
+        chances = record.get("probabilities", {})
+        shown = "".join(f"  {name} {chance:.1%}" for name, chance in chances.items())
+        console.print(Text(f"{record['label']}", "bold").append(f"  {text}").append(shown, "dim"))
+        return
+    console.print(Text(text))
+    spans, tags = record["spans"], record["tags"]
+    if not spans:  # a blank line has no words
+        return
+    if scheme_of(tags) == "none":
+        found = [(tag, *span) for tag, span in zip(tags, spans, strict=True) if tag != "O"]
+    else:
+        found = [(kind, spans[a][0], spans[b - 1][1]) for kind, a, b in spans_of(tags)]
+    for kind, start, end in found:
+        console.print(Text(f"  {text[start:end]}  ").append(kind, "bold yellow"))

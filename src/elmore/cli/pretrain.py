@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elmore.cli import arguments
+from elmore.cli.bars import TrainingBar, preparing_bar
 from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
-from elmore.cli.terminal import TrainingBar, preparing_bar
 from elmore.errors import ConfigError
 
 
@@ -27,19 +27,20 @@ def pretrain(
     Parameters
     ----------
     texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
-        standard input. Without any, a run that was begun is resumed.
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        standard input. Without any, an unfinished run is resumed.
     out
-        The folder of the run; the trained model will be its folder "model".
+        The folder of the run; the trained model is written to its folder "model".
     recipe
-        tiny, small-cpu, original, or a TOML file; every field has a flag too. Without it, the
+        tiny, small-cpu, original, or a TOML file; each of its fields is also a flag. Default: the
         recipe of the run that is resumed; small-cpu for a new one.
     start
         A trained model to start from: a folder, a bundled name or hf://owner/name.
     new_vocabulary
-        With --from: give the softmax the words of the new text; rows of known words are kept.
+        With --from: build the vocabulary of the softmax from the new text; the rows of words
+        that the model has are kept.
     processes
-        Processes that prepare the text; as many as there are cores if not given.
+        Processes that prepare the text; default: one for each core.
     """
     from elmore.formats import read_pretrained
     from elmore.pretrain.recipes import read_recipe

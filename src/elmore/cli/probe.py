@@ -1,7 +1,5 @@
-"""`elmore probe`: what each layer knows of the tags in a file."""
+"""`elmore probe`: the accuracy of a linear probe on each layer."""
 
-import json
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +8,7 @@ from cyclopts import Parameter
 
 from elmore.cli import arguments
 from elmore.cli.task_flags import DEFAULT_DATA, DataFlags, read_examples
-from elmore.cli.terminal import print_facts
+from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError, MissingExtraError
 
 
@@ -22,20 +20,20 @@ def probe(
     max_train: Annotated[int, Parameter(converter=arguments.whole_number)] = 6_000,
     data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
 ) -> None:
-    """Learn the tags of words from each layer by itself, linearly, and measure how well.
+    """Train a linear probe for word tags on each layer, and measure its accuracy.
 
     A table on a terminal, JSON in a pipe.
 
     Parameters
     ----------
     train
-        A file of tagged sentences to learn from: parts of speech, or any other tags.
+        The training set, tagged sentences: parts of speech, or any other tags.
     dev
-        A file of tagged sentences to measure on.
+        The dev set, tagged sentences.
     model
         A bundled name, a model folder or hf://owner/name.
     max_train
-        Learn from the first sentences only.
+        Train on the first sentences only.
     """
     from elmore.embed import Elmo
     from elmore.senses.probe import probe_layers, tag_vectors
@@ -50,10 +48,8 @@ def probe(
         *tag_vectors(elmo, known.X, known.y), *tag_vectors(elmo, asked.X, asked.y)
     )
     names = [*(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
-    if sys.stdout.isatty():
-        print_facts(
-            {name: f"{100 * score:.1f} %" for name, score in zip(names, scores, strict=True)}
-        )
-    else:
-        accuracy = dict(zip(names, scores, strict=True))
-        sys.stdout.write(json.dumps({"model": model, "accuracy": accuracy}) + "\n")
+    accuracy = dict(zip(names, scores, strict=True))
+    print_result(
+        {"model": model, "accuracy": accuracy},
+        {name: f"{100 * score:.1f} %" for name, score in accuracy.items()},
+    )

@@ -1,7 +1,5 @@
 """`elmore senses`: the ways in which a word is used in a corpus."""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,11 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.indexes import model_of, parts_of, print_words
-from elmore.errors import DataError
+from elmore.cli.terminal import is_terminal, marked_line, print_json, print_words
 
 if TYPE_CHECKING:
-    from elmore.embed import Elmo
     from elmore.senses.describe import Sense
     from elmore.senses.index import Occurrence
 
@@ -33,11 +29,12 @@ def senses(
     projection: Literal["pca", "tsne"] = "pca",
     seed: Annotated[int, Parameter(converter=arguments.whole_number)] = 1,
 ) -> None:
-    """Tell the senses of a word apart by its occurrences, with substitutes and keywords of each.
+    """Find the senses of a word in a corpus, with substitutes and keywords of each.
 
-    A list on a terminal, JSON in a pipe. Without labelled examples the senses are groups of like
-    use, as many as what the sentences expect in the word's place and the topic of the words around
-    agree on. Substitutes could stand in the word's place, keywords stand around it.
+    A list on a terminal, JSON in a pipe. Without labelled examples, senses are induced by
+    clustering the occurrences by what the sentence expects in the word's place and by the topic of
+    the words around it; there are as many as both agree on. Substitutes could replace the word,
+    keywords occur around it. Korean sentences are rebuilt from the morphemes of the index.
 
     Parameters
     ----------
@@ -46,58 +43,58 @@ def senses(
     in_
         An index (elmore index).
     model
-        Where the index's model is now; else it is looked for where it was.
+        Where the model of the index is, if it has moved.
     labelled
-        A file of examples, a sense, a tab and a sentence on each line: every occurrence gets the
-        sense whose mean vector is nearest, by what the sentences expect in the word's place.
+        A file of examples, each line a sense, a tab and a sentence: every occurrence gets the
+        sense whose mean expected state is nearest, instead of clustering.
     max_senses
-        The most senses to look for.
+        The most senses to find.
     max_occurrences
-        The most occurrences to look at, drawn at random.
+        The most occurrences to read, a random sample.
     n_examples
-        Sentences to show of each sense, the most typical ones.
+        Examples to show of each sense, the most typical ones.
     picture
-        Draw the occurrences there, coloured by sense, for each layer of the index.
+        A file for a picture of the occurrences, coloured by sense, on each layer of the index.
     projection
-        How they are laid out: pca or tsne.
+        The projection of the picture: pca or tsne.
     seed
         Random seed.
     """
+    from elmore.senses.detokenize import marked_sentence
     from elmore.senses.index import OccurrenceIndex
     from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
-    from elmore.senses.wsd import label_senses
+    from elmore.senses.wsd import label_senses, read_labelled_senses
 
-    index = OccurrenceIndex.open(in_)
+    index = OccurrenceIndex.load(in_)
     rows = sampled_rows(index, word, most=max_occurrences, seed=seed)
     occurrences = [index.occurrence(int(row)) for row in rows]
-    elmo = model_of(index, model)
+    elmo = index.load_model(model)
     others = other_occurrences(index, word, seed=seed)
     if labelled is None:
         found = find_senses(elmo, occurrences, others=others, max_senses=max_senses, seed=seed)
     else:
-        examples = _read_labelled(labelled, word, elmo)
+        examples = read_labelled_senses(labelled, word, elmo)
         found = label_senses(elmo, occurrences, examples, others=others)
     if picture is not None:
         from elmore.senses.pictures import draw_map
 
         by_layer = {layer: index.vectors(layer)[rows] for layer in index.layers}
         draw_map(by_layer, found, word, picture, projection=projection)
-    if not sys.stdout.isatty():
+    if not is_terminal():
         content = {
             "word": word,
             "occurrences": len(occurrences),
             "standardized": index.is_standardized,
             "senses": [_facts(sense, occurrences, n_examples) for sense in found],
         }
-        sys.stdout.write(json.dumps(content, ensure_ascii=False) + "\n")
+        print_json(content)
         return
     console = Console(highlight=False)
     for sense in found:
         console.print(Text(f"{sense.name}: {sense.share:.0%}", "bold"))
         print_words(console, sense, indent=3)
         for row in sense.rows[:n_examples]:
-            before, marked, after = parts_of(occurrences[row])
-            console.print(Text(f"   {before}").append(marked, "bold yellow").append(after))
+            console.print(marked_line(marked_sentence(occurrences[row], index.tokenizer), "   "))
 
 
 def _facts(sense: "Sense", occurrences: "list[Occurrence]", n: int) -> dict[str, Any]:
@@ -110,27 +107,3 @@ def _facts(sense: "Sense", occurrences: "list[Occurrence]", n: int) -> dict[str,
             {"tokens": occurrences[k].tokens, "place": occurrences[k].place} for k in sense.rows[:n]
         ],
     }
-
-
-def _read_labelled(path: Path, word: str, elmo: "Elmo") -> "list[tuple[str, Occurrence]]":
-    from elmore.corpus.lines import decode_lines
-    from elmore.senses.index import Occurrence
-    from elmore.text import normalize
-
-    word = normalize(word, elmo.model.normalization)
-    found = []
-    with path.open("rb") as file:
-        for number, line in enumerate(decode_lines(file, str(path)), start=1):
-            if not line.strip():
-                continue
-            sense, tab, text = line.partition("\t")
-            tokens = tuple(token.text for token in elmo.tokenizer(text))
-            if not tab or word not in tokens:
-                raise DataError(
-                    f"{path}, line {number}, has {line!r}; "
-                    f"expected a sense, a tab and a sentence with the word {word!r}"
-                )
-            found.append((sense, Occurrence(word, tokens, tokens.index(word))))
-    if not found:
-        raise DataError(f"{path} has no examples; expected a sense, a tab and a sentence a line")
-    return found

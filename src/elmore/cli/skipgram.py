@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from elmore.cli.terminal import progress_bar
+from elmore.cli.bars import progress_bar
 from elmore.errors import ConfigError
 from elmore.locks import locked
 from elmore.static.skipgram import SkipGramConfig
@@ -23,24 +23,23 @@ def skipgram(
     text_field: str = "text",
     config: Annotated[SkipGramConfig, Parameter(name="*")] = DEFAULT,
 ) -> None:
-    """Train static vectors on your own text: one for each word, whatever sentence it stands in.
+    """Train static vectors on your own text: one for each word, independent of the sentence.
 
-    Skip-gram with negative sampling, by gensim (extra static). With one thread the same text gives
-    the same vectors.
+    Skip-gram with negative sampling, by gensim (extra static). With one thread it is deterministic.
 
     Parameters
     ----------
     texts
-        Files: .txt (a text a line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
         standard input.
     out
-        The folder to make; `StaticVectors.read` reads it.
+        The folder to make; `StaticVectors.load` reads it.
     tokenizer
         whitespace, english, korean, korean-eojeol or korean-syllables.
     normalization
-        NFC: characters that are written in several parts become one.
+        Unicode normalization of the text.
     split_sentences
-        A language, such as en or ko, whose rules split each line into sentences.
+        A language, such as en or ko: split each line into sentences.
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     """
@@ -50,21 +49,21 @@ def skipgram(
     from elmore.text import tokenizer_by_name
 
     if not texts:
-        raise ConfigError("there is no text; name the files to learn from, or - for standard input")
+        raise ConfigError("there is no text; name the files to train on, or - for standard input")
     if out.exists():
         raise ConfigError(f"{out} exists already; choose another name")
     check_texts(texts)
-    tokenizer_by_name(tokenizer)("")  # which finds an extra that is missing
+    tokenizer_by_name(tokenizer)("")  # which raises if its extra is missing
     reader = SentenceReader(tokenizer, normalization, split_sentences)
     with locked(out.with_name(f".{out.name}.lock"), out), progress_bar(shown=True) as bar:
         tasks = {
             stage: bar.add_task(stage, total=None, tokens=0) for stage in ("tokenize", "train")
         }
 
-        def progress(stage: str, done: int, of: int) -> None:
-            bar.update(tasks[stage], completed=done, total=of or None, tokens=done)
+        def on_progress(stage: str, done: int, total: int) -> None:
+            bar.update(tasks[stage], completed=done, total=total or None, tokens=done)
 
         vectors = train_skipgram(
-            reader.sentences(read_texts(texts, text_field)), config, progress=progress
+            reader.sentences(read_texts(texts, text_field)), config, on_progress=on_progress
         )
         vectors.save(out)

@@ -1,4 +1,4 @@
-"""Flags of the verbs that deal with tasks: how examples are read, and every setting of a task."""
+"""Flags of the commands for tasks: how examples are read, and every setting of a task."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from elmore.cli import arguments
 from elmore.errors import ConfigError
 from elmore.tasks import Classifier, Examples, PairClassifier, Tagger, readers
 from elmore.tasks.estimator import TaskModel
+from elmore.tasks.settings import TaskSettings
 
 Task = Literal["classify", "tag", "pair"]
 
@@ -27,19 +28,19 @@ class DataFlags:
 
     format: Annotated[str, Parameter(group=_EXAMPLES)] = "auto"
     """classify: tsv, csv, jsonl, lines (a label, a space, a text) or trec; tag: conll, conllu,
-    wikiann or srl; pair: tsv, csv, jsonl, snli or sick. auto goes by the file's name."""
+    wikiann or srl; pair: tsv, csv, jsonl, snli or sick. auto: by the file's name."""
     text_field: Annotated[str, Parameter(group=_EXAMPLES)] = "text"
     """classify: the column or field of the text."""
     label_field: Annotated[str, Parameter(group=_EXAMPLES)] = "label"
     """classify, pair: the column or field of the label."""
     first_field: Annotated[str, Parameter(group=_EXAMPLES)] = "sentence1"
-    """pair: that of the first text."""
+    """pair: the column or field of the first text."""
     second_field: Annotated[str, Parameter(group=_EXAMPLES)] = "sentence2"
-    """pair: that of the second."""
+    """pair: the column or field of the second text."""
     token_column: Annotated[int, Parameter(group=_EXAMPLES)] = 0
     """tag: the column of the token, counted from 0, or from the end if negative."""
     tag_column: Annotated[int, Parameter(group=_EXAMPLES)] = -1
-    """tag: that of the tag."""
+    """tag: the column of the tag, counted likewise."""
 
 
 DEFAULT_DATA = DataFlags()
@@ -65,10 +66,10 @@ def read_examples(task: str, path: Path, flags: DataFlags) -> Examples:
     return readers.READERS[task](path, **options)
 
 
-def _settings() -> type:
+def _flags() -> type:
     """Return a dataclass with a flag for each setting, none of them given."""
     docs = {doc.arg_name: doc.description or "" for doc in parse_from_object(Tagger).params}
-    docs |= {doc.arg_name: doc.description or "" for doc in parse_from_object(TaskModel).params}
+    docs |= {doc.arg_name: doc.description or "" for doc in parse_from_object(TaskSettings).params}
     fields = []
     for field in dataclasses.fields(Tagger):
         if field.name in ("elmo", "static"):
@@ -82,13 +83,13 @@ def _settings() -> type:
         elif kind is int:
             options["converter"] = arguments.whole_number
         fields.append((field.name, Annotated[kind | None, Parameter(**options)], None))
-    made = dataclasses.make_dataclass("TaskSettings", fields, frozen=True, kw_only=True)
+    made = dataclasses.make_dataclass("TaskFlags", fields, frozen=True, kw_only=True)
     made.__module__ = __name__
     return made
 
 
-TaskSettings = _settings()
-NO_SETTINGS = TaskSettings()
+TaskFlags = _flags()
+NO_FLAGS = TaskFlags()
 
 
 def new_task(task: str, elmo: str, static: Path | None, settings: Any) -> TaskModel:

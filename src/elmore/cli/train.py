@@ -6,16 +6,16 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from elmore.cli.bars import FitBar
 from elmore.cli.task_flags import (
     DEFAULT_DATA,
-    NO_SETTINGS,
+    NO_FLAGS,
     DataFlags,
     Task,
-    TaskSettings,
+    TaskFlags,
     new_task,
     read_examples,
 )
-from elmore.cli.terminal import FitBar
 from elmore.errors import ConfigError
 from elmore.locks import locked
 from elmore.tasks.fit import remove_run
@@ -31,38 +31,38 @@ def train(
     elmo: str = "en",
     static: Path | None = None,
     data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
-    settings: Annotated[TaskSettings, Parameter(name="*")] = NO_SETTINGS,  # type: ignore[valid-type]
+    settings: Annotated[TaskFlags, Parameter(name="*")] = NO_FLAGS,  # type: ignore[valid-type]
 ) -> None:
     """Train a task on your examples; the same command again resumes where it stopped.
 
     Parameters
     ----------
     task
-        classify (a text has a label), tag (each word has a tag) or pair (two texts have a label).
+        classify (a label for each text), tag (a tag for each word) or pair (a label for two texts).
     train
-        The file of examples to learn from.
+        The training set, a file of examples.
     dev
-        The file of examples to stop by; without it some of the others are kept back.
+        The dev set for early stopping; without it, some training examples are held out.
     out
         The folder to make.
     elmo
         The biLM: a bundled name, a model folder, hf://owner/name, or none for static vectors alone.
     static
-        Static vectors beside it: a file of GloVe, word2vec or fastText, or a folder of ours.
+        Static vectors to add: a GloVe, word2vec or fastText file, or an elmore folder of vectors.
     """
     if out.exists():
         raise ConfigError(f"{out} exists already; choose another name")
     model = new_task(task, elmo, static, settings)
     model.check_settings()
     examples = read_examples(task, train, data)
-    watched = None if dev is None else read_examples(task, dev, data)
+    dev_examples = None if dev is None else read_examples(task, dev, data)
     run = out.with_name(f"{out.name}.run")
     with locked(out.with_name(f".{out.name}.lock"), out):
         try:
             with FitBar(model.n_epochs) as bar:
-                model.fit(examples, dev=watched, folder=run, tell=bar.tell, read=bar.read)
+                model.fit(examples, dev=dev_examples, folder=run, on_progress=bar.on_progress)
         except KeyboardInterrupt:
-            said = f"{run} holds the epochs that are done; the same command resumes"
+            said = f"{run} keeps the finished epochs; the same command resumes"
             raise KeyboardInterrupt(said) from None
         model.save(out)
         remove_run(run)
@@ -73,7 +73,7 @@ def _summary(model: Any, out: Path) -> str:
     progress = model.progress_
     lines = [
         f"{out}: best in epoch {progress.best_epoch} of {progress.epoch}, "
-        f"development score {100 * progress.best:.1f}\n"
+        f"dev score {100 * progress.best:.1f}\n"
     ]
     for place, mix in model.mixes.items():
         learned = ", ".join(f"{name} {weight:.2f}" for name, weight in mix.weights().items())

@@ -128,7 +128,7 @@ def examine(
     static = None
     if recipe.static.static not in (None, SKIPGRAM):
         describe_static(recipe.static)  # refuses a missing file before the text is read
-        static = StaticVectors.read(str(recipe.static.static))
+        static = StaticVectors.load(str(recipe.static.static))
     n_batch = training.batch_size * training.unroll_steps
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -33,7 +33,7 @@ CALIBRATION = "calibration.safetensors"
 FORMAT: Literal["elmore-calibration-1"] = "elmore-calibration-1"
 _AGAIN = "calibrate the model again, or copy the file again"
 
-CalibratedLayer = int | Literal["context", "expected"]
+Layer = int | Literal["context", "expected"]
 Floats = npt.NDArray[np.float32]
 
 
@@ -55,9 +55,9 @@ class _Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Calibration:
     """The mean and standard deviation of each dimension of each layer over some text."""
 
-    means: Mapping[CalibratedLayer, Floats]
+    means: Mapping[Layer, Floats]
     """(D,) for the layers 0 to L, "context" and "expected"."""
-    deviations: Mapping[CalibratedLayer, Floats]
+    deviations: Mapping[Layer, Floats]
     """(D,), 1 where a dimension never changes."""
     n_tokens: int
     """Of the text they were measured on."""
@@ -71,7 +71,7 @@ class Calibration:
             digest.update(f"{layer}".encode() + mean.tobytes() + self.deviations[layer].tobytes())
         return digest.hexdigest()
 
-    def standardize(self, vectors: Any, layer: CalibratedLayer | Literal["top", "all"]) -> Any:
+    def standardize(self, vectors: Any, layer: Layer | Literal["top", "all"]) -> Any:
         """Return vectors (..., D) of a layer with mean 0 and deviation 1 in each dimension.
 
         They may be an array or a tensor; for "all" they are (L + 1, ..., D).
@@ -98,9 +98,9 @@ def measure_calibration(readings: Iterable[Tensor], texts: Iterable[str] = ()) -
     `texts` says what they are of.
     """
     n_tokens = 0
-    sums: dict[CalibratedLayer, Tensor] = {}
+    sums: dict[Layer, Tensor] = {}
     for layers in readings:
-        by_layer: dict[CalibratedLayer, Tensor] = dict(enumerate(layers[:, 1:-1]))
+        by_layer: dict[Layer, Tensor] = dict(enumerate(layers[:, 1:-1]))
         by_layer["context"] = context_states(layers[-1])[1:-1]
         by_layer["expected"] = expected_states(layers[-1])[1:-1]
         for layer, vectors in by_layer.items():
@@ -141,7 +141,7 @@ def read_calibration(folder: Path, config: BiLMConfig) -> Calibration | None:
     header, tensors = read_safetensors(path, "np")
     said = convert_metadata(header, _Header, path, fix=_AGAIN)
     facts = convert_metadata(parse_json(said.facts.encode(), path), _Facts, path, fix=_AGAIN)
-    dims: dict[CalibratedLayer, int] = dict.fromkeys(range(config.lstm.n_layers + 1), config.dim)
+    dims: dict[Layer, int] = dict.fromkeys(range(config.lstm.n_layers + 1), config.dim)
     dims |= {"context": config.dim, "expected": config.lstm.projection_dim}
     check_arrays(
         {name: tensor.shape for name, tensor in tensors.items()},

@@ -91,7 +91,7 @@ def pretrain(
             corpus = Corpus.load(folder / CORPUS)
             bilm = new_bilm(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
-                fill(bilm, corpus, recipe, start, StaticVectors.read(folder / STATIC))
+                fill(bilm, corpus, recipe, start, StaticVectors.load(folder / STATIC))
             trainer = Trainer(bilm, corpus, recipe.training, folder, processes)
             trainer.train(on_update)
             run = _finish(trainer, recipe)

@@ -76,9 +76,9 @@ def prepare_static(
             dim=config.skipgram_dim, window=config.skipgram_window, min_count=1,
             max_words=len(corpus.vocab), n_epochs=config.skipgram_epochs, seed=seed % 2**32,
         )  # fmt: skip
-        static = train_skipgram(_sentences(corpus), settings, folder=work, progress=tell)
+        static = train_skipgram(_sentences(corpus), settings, folder=work, on_progress=tell)
     else:
-        static = StaticVectors.read(config.static)
+        static = StaticVectors.load(config.static)
     vectors_of(corpus.vocab, static, config).save(folder / STATIC)
     shutil.rmtree(work, ignore_errors=True)
 

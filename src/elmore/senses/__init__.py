@@ -1,1 +1,1 @@
-"""What vectors in context tell of words: which occurrences mean the same, and how that looks."""
+"""Word senses by contextual vectors: neighbours, sense induction, semantic change, probes."""

@@ -1,8 +1,8 @@
 """A corpus in, an index of the occurrences of its words out, block by block.
 
 A block is some lines. index.json is replaced after each, so a build that was killed resumes from
-the last whole block: whatever stands behind it is cut off. Nothing is held in memory but one block
-and the list of words. Vectors of a calibrated model are kept standardized, ready for cosines.
+the last whole block: anything after it is truncated. Only one block and the list of words are held
+in memory. Vectors of a calibrated model are stored standardized, ready for cosines.
 """
 
 import json
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError
 from elmore.folders import write_json
+from elmore.formats.calibration import Layer
 from elmore.locks import LOCK, locked_folder
 from elmore.senses.index import (
     ENDS,
@@ -30,7 +31,6 @@ from elmore.senses.index import (
     WORDS,
     Facts,
     IndexConfig,
-    Layer,
     OccurrenceIndex,
     file_sizes,
     read_facts,
@@ -50,11 +50,11 @@ def build_index(
     config: IndexConfig,
     *,
     source: Sequence[Mapping[str, Any]],
-    progress: Callable[[int, int], None] = lambda n_lines, n_occurrences: None,
+    on_progress: Callable[[int, int], None] = lambda n_lines, n_occurrences: None,
 ) -> OccurrenceIndex:
-    """Build an index of `lines`, or resume one; `source` tells its texts from any others.
+    """Build an index of `lines`, or resume one; `source` identifies the texts.
 
-    `progress` is told how many more lines were read and occurrences kept.
+    `on_progress` is told how many more lines were read and occurrences kept.
     """
     for layer in config.layers:
         if layer not in (*range(elmo.n_layers), "context", "expected"):
@@ -83,7 +83,7 @@ def build_index(
             _check_same(begun, content, folder)
             content = begun
         elif {path.name for path in folder.iterdir()} - {LOCK, f"{FACTS}.part"}:
-            raise ConfigError(f"{folder} is not empty and no index; choose another name")
+            raise ConfigError(f"{folder} is not empty and holds no index; choose another name")
         else:
             write_json(folder / FACTS, content)
         facts = Facts(**content["facts"])
@@ -91,8 +91,8 @@ def build_index(
             builder = _Builder(elmo, folder, config, facts)
             for n_lines, n_kept in builder.read(islice(iter(lines), facts.n_lines, None)):
                 write_json(folder / FACTS, {**content, "facts": asdict(facts)})
-                progress(n_lines, n_kept)
-    return OccurrenceIndex.open(folder)
+                on_progress(n_lines, n_kept)
+    return OccurrenceIndex.load(folder)
 
 
 class _Builder:
@@ -113,7 +113,7 @@ class _Builder:
         self.counts: list[int] = np.bincount(known, minlength=len(words)).tolist()
 
     def read(self, lines: Iterator[str]) -> Iterator[tuple[int, int]]:
-        """Append all lines that have to be read; say of each block its lines and what was kept."""
+        """Append all lines that are needed; give the lines and kept occurrences of each block."""
         with ExitStack() as stack:
             files = {
                 name: stack.enter_context((self.folder / name).open("ab"))
@@ -139,7 +139,7 @@ class _Builder:
         return min(self.counts) >= most
 
     def _append(self, lines: list[str], files: Mapping[str, IO[bytes]]) -> int:
-        """Write the occurrences of some lines that are wanted; return how many there are."""
+        """Write the wanted occurrences of some lines; return how many there are."""
         kept: list[tuple[list[str], list[int]]] = []
         for tokens in self.reading.sentences(lines):
             places = [place for place, word in enumerate(tokens) if self._take(word, files)]
@@ -156,7 +156,7 @@ class _Builder:
                     stored = chosen.astype(np.float16)
                 if not np.isfinite(stored).all():
                     raise DataError(
-                        f"layer {layer} has numbers above 65,504, the most that float16 holds; "
+                        f"layer {layer} has values above 65,504, the largest of float16; "
                         "leave the layer out"
                     )
                 files[vectors_file(layer)].write(stored.tobytes())
@@ -187,7 +187,7 @@ class _Builder:
             first, n_tokens = last, 0
 
     def _take(self, word: str, files: Mapping[str, IO[bytes]]) -> bool:
-        """Whether an occurrence of a word is kept; a new word is written down."""
+        """Whether an occurrence of a word is kept; a new word is added to the list."""
         if self.wanted is not None and word not in self.wanted:
             return False
         number = self.numbers.setdefault(word, len(self.numbers))
@@ -208,7 +208,7 @@ def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> N
     if begun["corpus"] != asked["corpus"]:
         names = ", ".join(text["name"] for text in asked["corpus"])
         raise ConfigError(
-            f"{folder} was built from another text than {names} is now; choose another --out, or "
+            f"{folder} was built from other text than {names} is now; choose another --out, or "
             "remove it to build it again"
         )
     for name, other in (

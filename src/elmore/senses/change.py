@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.embed import Elmo
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, DataError
+from elmore.formats.calibration import Layer
 from elmore.senses.describe import Sense
-from elmore.senses.index import Layer, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
 from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
-from elmore.senses.search import of_length_one
+from elmore.senses.search import unit_norm
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class WordChange:
 
 @dataclass(frozen=True)
 class SenseChange:
-    """A sense, and how often it is meant in either corpus."""
+    """A sense, and how frequent it is in either corpus."""
 
     sense: Sense
     old: float
@@ -47,8 +48,18 @@ class SenseChanges(NamedTuple):
     """How the senses of a word changed."""
 
     divergence: float
-    """Of how often each is meant, in bits."""
+    """The Jensen-Shannon divergence of their frequencies, in bits."""
     senses: list[SenseChange]
+
+
+def last_shared_layer(old: OccurrenceIndex, new: OccurrenceIndex) -> Layer:
+    """Return the last layer that both indexes have."""
+    shared = [layer for layer in old.layers if layer in new.layers]
+    if not shared:
+        raise DataError(
+            f"{old.folder} and {new.folder} have no layer in common; build them with the same one"
+        )
+    return shared[-1]
 
 
 def word_changes(
@@ -56,7 +67,7 @@ def word_changes(
 ) -> list[WordChange]:
     """Measure all words that are frequent enough in both, the most changed (prototype) first.
 
-    Punctuation is left out: it stands in other places in each corpus, and means nothing.
+    Punctuation is left out: its use differs between corpora, and means nothing.
     """
     _check_same_model(old, new)
     if min_count < 1:
@@ -78,11 +89,11 @@ def word_change(old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer, word: 
 
 
 def _word_change(word: str, old: OccurrenceIndex, new: OccurrenceIndex, layer: Layer) -> WordChange:
-    x, y = (of_length_one(index.vectors(layer)[index.rows(word)]) for index in (old, new))
+    x, y = (unit_norm(index.vectors(layer)[index.rows(word)]) for index in (old, new))
     mean_x, mean_y = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
     together = float(mean_x @ mean_y)  # which is the mean cosine of all pairs
-    lengths = float(np.linalg.norm(mean_x) * np.linalg.norm(mean_y))
-    return WordChange(word, len(x), len(y), 1 - together, 1 - together / lengths)
+    norms = float(np.linalg.norm(mean_x) * np.linalg.norm(mean_y))
+    return WordChange(word, len(x), len(y), 1 - together, 1 - together / norms)
 
 
 def sense_changes(
@@ -95,7 +106,7 @@ def sense_changes(
     n_examples: int = 2,
     seed: int = 1,
 ) -> SenseChanges:
-    """Find the senses of a word in both corpora together, and how often each is meant in either."""
+    """Find the senses of a word in both corpora together, and their frequency in either."""
     _check_same_model(old, new)
     old.check_model(elmo)
     first, second = (

@@ -1,9 +1,9 @@
 """Groups of a word's occurrences in, a description of each out: substitutes and keywords.
 
-Substitutes are words that could stand in the word's place in this sense rather than in the others:
-what the model expects there from both sides (`Elmo.fill`). Keywords are words that stand around it
-in this sense rather than in the others, and rather than around other words. Function words, by
-their rank in the model's vocabulary, are left out of either.
+Substitutes are words that could replace the word in this sense rather than in the others: what the
+model expects in its place from both sides (`Elmo.fill`). Keywords are words that occur around it in
+this sense rather than in the others, and rather than around other words. Function words, by their
+rank in the model's vocabulary, are left out of both.
 
 Shapes: N occurrences, V words, D dim, S senses.
 """
@@ -41,10 +41,10 @@ class Sense:
     share: float
     """Of all occurrences."""
     substitutes: list[str]
-    """Words that could stand in its place rather than in that of the other senses; none if the
-    model has no softmax."""
+    """Words that could replace it rather than the other senses; none if the model has no
+    softmax."""
     keywords: list[str]
-    """Words that stand around it rather than around the other senses, and other words."""
+    """Words that occur around it rather than around the other senses, and other words."""
 
 
 def describe(
@@ -129,7 +129,7 @@ def _substitutes(
 
 
 def _near_words(occurrences: Sequence[Occurrence], frequent: frozenset[str]) -> Counter[str]:
-    """Count in how many of the occurrences each word stands around."""
+    """Count the occurrences that each word is near."""
     return Counter(
         word
         for one in occurrences
@@ -141,8 +141,8 @@ def _near_words(occurrences: Sequence[Occurrence], frequent: frozenset[str]) -> 
 def _keywords(own: Counter[str], rests: Sequence[Counter[str]], n: int) -> list[str]:
     """Return the words that are more frequent in `own` than in each of the rests, clearest first.
 
-    By the logarithm of the odds, in standard deviations (Monroe et al. 2008), against that rest
-    from which a word is told worst; if there is none, the most frequent words.
+    By the log odds ratio in standard deviations (Monroe et al. 2008), the smallest over all rests;
+    if there is none, the most frequent words.
     """
     if not rests:
         return sorted(own, key=lambda word: (-own[word], word))[:n]

@@ -1,6 +1,6 @@
-"""Each occurrence of a corpus's words as a vector with its sentence and place, on disk.
+"""Each occurrence of a corpus's words on disk: its vector, its sentence, its place there.
 
-An index is a folder of files, and index.json, which says how long each of them is.
+An index is a folder of files, and index.json, which has the size of each.
 
 | file | holds |
 |---|---|
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,30 +25,27 @@ from elmore.embed import Elmo
 from elmore.embed.pooling import layers_dim
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import read_format
+from elmore.formats.calibration import Layer
 from elmore.text import normalize
 
 FACTS, OCCURRENCES = "index.json", "occurrences.i32"
 SENTENCES, ENDS, WORDS = "sentences.txt", "sentences.i64", "words.txt"
 FORMAT = "elmore-index-1"
 
-
-Layer = int | Literal["context", "expected"]
-"""The number of a layer, or the states that predict a word: see `Elmo.encode_tokens`."""
-
 Ints = npt.NDArray[np.int64]
-Vectors = npt.NDArray[np.float16]
+StoredVectors = npt.NDArray[np.float16]
 
 
 @dataclass(frozen=True)
 class IndexConfig:
-    """What is kept of a corpus."""
+    """What an index holds of a corpus."""
 
     layers: tuple[Layer, ...]
-    """The layers whose vectors are kept."""
+    """The layers that are indexed."""
     words: tuple[str, ...] | None = None
-    """The words that are kept; None: all."""
+    """The words that are indexed; None: all."""
     max_per_word: int | None = None
-    """The most occurrences of a word that are kept, the first ones; None: all."""
+    """The most occurrences of a word that are indexed, the first ones; None: all."""
     split_sentences: str | None = None
     """A language whose rules split each line into sentences."""
 
@@ -63,7 +60,7 @@ class IndexConfig:
 
 @dataclass
 class Facts:
-    """How far an index has come: the lengths of its files."""
+    """How far the build of an index is: the sizes of its files."""
 
     n_lines: int = 0
     """Lines of the corpus that were read."""
@@ -73,12 +70,12 @@ class Facts:
     sentence_bytes: int = 0
     word_bytes: int = 0
     is_whole: bool = False
-    """Whether the corpus was read, as far as it has to be."""
+    """Whether the build is finished."""
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A word where it stands."""
+    """A word in its sentence."""
 
     word: str
     tokens: tuple[str, ...]
@@ -88,14 +85,14 @@ class Occurrence:
 
 
 class OccurrenceIndex:
-    """An index that was built, its files mapped into memory."""
+    """An index on disk, its files memory-mapped."""
 
     def __init__(self, folder: Path, content: dict[str, Any]) -> None:
         self.folder = folder
         self.layers: tuple[Layer, ...] = tuple(content["config"]["layers"])
         self.dim: int = content["dim"]
         self.model: dict[str, Any] = content["model"]
-        """Where the biLM was, its hash, that of its calibration, and how it was given text."""
+        """Where the biLM was, its hash and calibration, the tokenizer and normalization."""
         self.is_standardized = self.model.get("calibration") is not None
         """Whether the vectors are standardized by the model's calibration."""
         self.facts = Facts(**content["facts"])
@@ -103,8 +100,8 @@ class OccurrenceIndex:
         """All that index.json says."""
 
     @classmethod
-    def open(cls, folder: str | Path) -> "OccurrenceIndex":
-        """Open an index."""
+    def load(cls, folder: str | Path) -> "OccurrenceIndex":
+        """Load an index that was built; its files are memory-mapped."""
         folder = Path(folder)
         content = read_facts(folder)
         if content is None:
@@ -118,16 +115,35 @@ class OccurrenceIndex:
         if not found.facts.n_occurrences:
             raise DataError(
                 f"{folder} holds no occurrence: no word that was asked for is in the text; "
-                "words are compared as they are written"
+                "words are case-sensitive"
             )
         for name, size in file_sizes(found.facts, found.layers, found.dim).items():
             path = folder / name
             if not path.exists() or path.stat().st_size != size:
-                raise FormatError(f"{path} is not as it was written; build the index again")
+                raise FormatError(f"{path} is damaged: its size is wrong; build the index again")
         return found
 
     def __len__(self) -> int:
         return self.facts.n_occurrences
+
+    @property
+    def tokenizer(self) -> str:
+        """The name of the tokenizer that it was built with."""
+        return str(self.model["tokenizer"])
+
+    @property
+    def cosine_kind(self) -> str:
+        """Whether its cosines are of standardized vectors, in words."""
+        return "standardized by the model's calibration" if self.is_standardized else "raw"
+
+    def load_model(self, source: str | None = None) -> Elmo:
+        """Load the model that it was built with, from `source` or from where it was then."""
+        source = source or self.model["source"]
+        if source is None:
+            raise ConfigError(f"{self.folder} does not say where its model is; name it (--model)")
+        elmo = Elmo.from_pretrained(source, tokenizer=self.tokenizer)
+        self.check_model(elmo)
+        return elmo
 
     def check_model(self, elmo: Elmo) -> None:
         """Refuse a biLM that is not the one the index was built with."""
@@ -142,7 +158,7 @@ class OccurrenceIndex:
         ):
             raise FormatError(
                 f"{self.folder} was built with another calibration of the model; "
-                "name the model as it was, or build the index again"
+                "name the model with that calibration, or build the index again"
             )
 
     @cached_property
@@ -170,7 +186,7 @@ class OccurrenceIndex:
         order = np.argsort(numbers, kind="stable")
         return order, np.searchsorted(numbers[order], np.arange(len(self.words) + 1))
 
-    def vectors(self, layer: Layer) -> Vectors:
+    def vectors(self, layer: Layer) -> StoredVectors:
         """Return the vectors of all occurrences on a layer, (N, D), mapped; D / 2 of "expected"."""
         if layer not in self.layers:
             raise ConfigError(
@@ -201,7 +217,7 @@ class OccurrenceIndex:
 
 
 def layer_name(layer: Layer) -> str:
-    """Return how a layer is called where it is shown."""
+    """Return the name of a layer for people."""
     return f"layer {layer}" if isinstance(layer, int) else layer
 
 
@@ -211,7 +227,7 @@ def vectors_file(layer: Layer) -> str:
 
 
 def file_sizes(facts: Facts, layers: Sequence[Layer], dim: int) -> dict[str, int]:
-    """Return how long each file is."""
+    """Return the size of each file in bytes."""
     return {
         **{
             vectors_file(layer): 2 * layers_dim(layer, dim) * facts.n_occurrences

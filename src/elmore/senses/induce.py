@@ -1,4 +1,4 @@
-"""The sentences of a word in, its senses out: groups of like use, as many as two views agree on.
+"""The occurrences of a word in, its senses out: clusters, as many as two views agree on.
 
 There are two views of an occurrence: the state that the sentence expects in its place, and the
 topic of the words around it. Joined, they are clustered by k-means for each number of senses from
@@ -20,7 +20,7 @@ from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.senses.describe import Sense, describe
 from elmore.senses.index import Ints, Occurrence, OccurrenceIndex
 from elmore.senses.representations import standardized
-from elmore.senses.search import Floats, of_length_one
+from elmore.senses.search import Floats, unit_norm
 from elmore.senses.topics import topic_vectors
 
 _MAX_DIMS = 20  # principal components that are clustered
@@ -28,7 +28,7 @@ _FEWEST = 10  # occurrences that can show more than one sense
 _LEAST_AGREEMENT = 0.35  # views with independent groups of their own reach 1 / 3
 _LEAST_ERRORS = 3  # and standard errors of what chance gives, about 1 / sqrt(N)
 _SENTENCES_AT_ONCE = 128
-_OTHERS = 1_000  # occurrences of other words that stand for the rest of a corpus
+_OTHERS = 1_000  # occurrences of other words, a sample of the corpus
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def views_of(elmo: Elmo, occurrences: Sequence[Occurrence], states: Floats) -> V
     """Return the two views of occurrences, `states` being their `context_states`."""
     before, after = np.split(states, 2, axis=1)
     expected = standardized(elmo, before + after, "expected")
-    return Views(of_length_one(expected), topic_vectors(elmo, occurrences))
+    return Views(unit_norm(expected), topic_vectors(elmo, occurrences))
 
 
 def find_groups(views: Views, *, max_groups: int = 8, seed: int = 1) -> Groups:
@@ -154,9 +154,9 @@ def find_senses(
     n_words: int = 8,
     seed: int = 1,
 ) -> list[Sense]:
-    """Tell the senses of a word apart by its occurrences, the most frequent sense first.
+    """Find the senses of a word by its occurrences, the most frequent sense first.
 
-    `others`, of other words, say what stands around any word and so is no keyword; `n_words` is
+    `others`, of other words, show what occurs around any word and so is no keyword; `n_words` is
     how many substitutes and keywords each sense gets.
     """
     if max_senses < 1:
@@ -165,7 +165,7 @@ def find_senses(
         raise DataError(
             f"{occurrences[0].word!r} occurs once; senses need several occurrences"
             if occurrences
-            else "there are no occurrences to tell apart; give some"
+            else "there are no occurrences to cluster; give some"
         )
     states = context_states(elmo, occurrences)
     groups = find_groups(views_of(elmo, occurrences, states), max_groups=max_senses, seed=seed)
@@ -179,7 +179,7 @@ def find_senses(
 def sampled_rows(index: OccurrenceIndex, word: str, *, most: int = 1_000, seed: int = 1) -> Ints:
     """Return which occurrences of an index are of a word, a random sample if they are too many.
 
-    Copies of one sentence count once.
+    Duplicates of a sentence count once.
     """
     if most < 1:
         raise ConfigError(f"the number of occurrences is {most}; expected at least 1")

@@ -7,11 +7,12 @@ import numpy as np
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
-from elmore.senses.index import Layer, Occurrence, OccurrenceIndex
+from elmore.formats.calibration import Layer
+from elmore.senses.index import Occurrence, OccurrenceIndex, layer_name
 from elmore.senses.occurrences import occurrences_of
 from elmore.senses.search import Floats, Search, nearest_of
 
-_MORE = 3  # times as many are looked at, because copies of the sentence are left out
+_MORE = 3  # times as many are looked at, because duplicate sentences are left out
 
 
 @dataclass(frozen=True)
@@ -24,12 +25,18 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class LayerNeighbours:
-    """What is nearest on one layer."""
+    """The nearest occurrences on one layer."""
 
     layer: Layer
     neighbours: list[Neighbour]
     recall: float
-    """The share of the nearest that such a search finds; 1 if it is exact."""
+    """The share of the nearest that the search finds; 1 if it is exact."""
+
+    @property
+    def title(self) -> str:
+        """The layer and, of an approximate search, its recall."""
+        exact = "" if self.recall == 1 else f" (finds {self.recall:.0%} of the nearest)"
+        return f"{layer_name(self.layer)}{exact}:"
 
 
 def neighbours(
@@ -44,8 +51,8 @@ def neighbours(
 ) -> list[LayerNeighbours]:
     """Return the occurrences nearest to `word` in `text`, on each layer of the index.
 
-    Copies of one sentence count once, and the sentence itself is left out. With `same_word`,
-    only other occurrences of the word are looked at, all of them.
+    Duplicates of a sentence count once, and the sentence itself is left out. With `same_word`,
+    only other occurrences of the word are searched, all of them.
     """
     if n < 1:
         raise DataError(f"the number of neighbours is {n}; expected at least 1")
@@ -64,7 +71,7 @@ def neighbours(
             near = nearest_of(index.vectors(layer)[rows], vector, len(rows))
             pairs, recall = zip(rows[near.rows], near.cosines, strict=True), 1.0
         else:
-            search = Search.open(index, layer)
+            search = Search.load(index, layer)
             pairs, recall = _widening(search, vector, n), search.quality.recall
         seen = {tokens}
         kept: list[Neighbour] = []

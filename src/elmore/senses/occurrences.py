@@ -1,4 +1,4 @@
-"""Sentences and a word in, the vectors of its occurrences out, and how alike they are."""
+"""Sentences and a word in, the vectors of its occurrences out, and their cosines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,10 @@ import numpy.typing as npt
 
 from elmore.embed import Elmo
 from elmore.errors import DataError
-from elmore.senses.index import Layer
+from elmore.formats.calibration import Layer
 from elmore.senses.representations import standardized
+from elmore.senses.search import Floats
 from elmore.text import normalize
-
-Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -22,21 +21,21 @@ class Occurrences:
     word: str
     sentences: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
-    """Where it stands in each sentence."""
-    vectors: Mapping[Layer, Vectors]
+    """Where it is in each sentence."""
+    vectors: Mapping[Layer, Floats]
     """Its vectors on each layer that was asked for, (sentences, D)."""
     standardized: bool = False
     """Whether the model's calibration standardized them."""
 
     def cosines(self, layer: Layer) -> npt.NDArray[np.float64]:
-        """Return how alike any two occurrences are on a layer, (sentences, sentences)."""
+        """Return the cosine of any two occurrences on a layer, (sentences, sentences)."""
         vectors = self.vectors[layer].astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         cosines: npt.NDArray[np.float64] = vectors @ vectors.T
         return cosines
 
     def nearest(self, layer: Layer) -> npt.NDArray[np.int64]:
-        """Return for each occurrence which other one is most like it, (sentences,)."""
+        """Return the nearest other occurrence of each, (sentences,)."""
         if len(self.sentences) < 2:
             raise DataError(f"{self.word!r} occurs once; the nearest other needs two sentences")
         cosines = self.cosines(layer)

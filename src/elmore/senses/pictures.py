@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import DataError, MissingExtraError
+from elmore.formats.calibration import Layer
 from elmore.senses.describe import Sense
-from elmore.senses.index import Layer, layer_name
+from elmore.senses.index import layer_name
 from elmore.senses.occurrences import Occurrences
-from elmore.senses.search import Floats, of_length_one
+from elmore.senses.search import Floats, unit_norm
 
 Projection = Literal["pca", "tsne"]
 
@@ -29,7 +30,7 @@ _CONTEXT = 16  # characters shown on either side of a word
 
 
 def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
-    """Draw how alike the occurrences of a word are, a square for each layer."""
+    """Draw the cosines of the occurrences of a word, a square for each layer."""
     plt = _pyplot()
     labels = list(map(_shorten, occurrences.sentences, occurrences.spans))
     n_layers, n = len(occurrences.vectors), len(labels)
@@ -55,7 +56,7 @@ def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
         kind = " of standardized vectors" if occurrences.standardized else " of raw vectors"
         figure.colorbar(image, ax=axes, label=f"cosine{kind}", shrink=0.8)
         figure.suptitle(
-            f"How alike are the occurrences of “{_plain(occurrences.word)}”?", fontsize=12
+            f"How similar are the occurrences of “{_plain(occurrences.word)}”?", fontsize=12
         )
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=130)
@@ -73,7 +74,7 @@ def draw_map(
     """Draw the occurrences of a word in two dimensions, a square for each layer, by their senses.
 
     `by_layer` has the vectors of all occurrences, (N, D). The axes have no meaning of their own:
-    what is near is alike.
+    near points are similar.
     """
     plt = _pyplot()
     n_occurrences = sum(len(sense.rows) for sense in senses)
@@ -120,7 +121,7 @@ def _legend(sense: Sense) -> str:
 
 def _flat(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Floats:
     """Return points in the plane, (N, 2)."""
-    centred = of_length_one(vectors)
+    centred = unit_norm(vectors)
     centred = centred - centred.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     flat: Floats = centred @ axes[:2].T
@@ -164,7 +165,7 @@ def _fonts(text: str) -> list[str]:
 
 
 def _shorten(sentence: str, span: tuple[int, int]) -> str:
-    """Return a word with what stands around it."""
+    """Return a word with some context."""
     start, end = span
     before = sentence[max(0, start - _CONTEXT) : start]
     after = sentence[end : end + _CONTEXT]

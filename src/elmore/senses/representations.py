@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from elmore.embed import Elmo
-from elmore.senses.index import Layer
-from elmore.senses.search import Floats, of_length_one
+from elmore.formats.calibration import Layer
+from elmore.senses.search import Floats, unit_norm
 
 Representation = Layer | Literal["joined"]
 """A layer's number; context or expected; joined, the top layer and context, each of norm 1."""
@@ -48,6 +48,6 @@ def word_vectors(
     found["context"], found["expected"] = np.concatenate([before, after]), before + after
     found = {layer: standardized(elmo, vector, layer) for layer, vector in found.items()}
     parts = found[elmo.n_layers - 1], found["context"]
-    joined = np.concatenate([of_length_one(part[None])[0] for part in parts])
+    joined = np.concatenate([unit_norm(part[None])[0] for part in parts])
     named: dict[Representation, Floats] = dict(found.items())
     return named | {"joined": joined}

@@ -1,9 +1,9 @@
 """A vector in, the occurrences of an index that are nearest to it out (cosine).
 
-A small index is searched whole. A large one is parted into cells, of which a search looks into
-some, by vectors packed into D / 4 bytes (faiss, IVF-PQ); the best of these are then compared
-exactly. How many of the ten nearest that finds is measured when the search is made, and kept
-beside it: search-N.faiss and search-N.json in the index's folder, for layer N.
+A small index is searched exactly. A large one is split into cells, some of which are searched by
+vectors compressed to D / 4 bytes (faiss, IVF-PQ); the best of these are then compared exactly. The
+recall of the ten nearest is measured when the search is built, and saved with it: search-N.faiss
+and search-N.json in the folder of the index, for layer N.
 """
 
 import math
@@ -15,14 +15,15 @@ import numpy.typing as npt
 
 from elmore.errors import FormatError, MissingExtraError
 from elmore.folders import new_file, read_format, write_json
-from elmore.senses.index import Ints, Layer, OccurrenceIndex, Vectors
+from elmore.formats.calibration import Layer
+from elmore.senses.index import Ints, OccurrenceIndex, StoredVectors
 
 FORMAT = "elmore-search-1"
 MOST_EXACT = 200_000
 """Occurrences up to which a search is exact."""
 
-_AT_ONCE = 65_536  # vectors that are unpacked to float32
-_SAMPLE_PER_CELL = 40  # vectors that the cells are learned from
+_AT_ONCE = 65_536  # vectors that are converted to float32
+_SAMPLE_PER_CELL = 40  # vectors that the cells are trained on
 _CELLS_SEEN = 48
 _COMPARED = 16  # exactly, for each one asked for
 _RECALL_QUERIES, _RECALL_AT = 100, 10
@@ -43,12 +44,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Quality:
-    """How a search works, and how well."""
+    """The method of a search, and its recall."""
 
     kind: str
     """exact, or faiss's name of it."""
     recall: float
-    """The share of the ten nearest that it finds: 1 if it is exact, else as it was measured."""
+    """The share of the ten nearest that it finds: 1 if it is exact, else measured."""
 
 
 class Search:
@@ -60,8 +61,8 @@ class Search:
         self._cells = cells  # of faiss; None: exact
 
     @classmethod
-    def open(cls, index: OccurrenceIndex, layer: Layer) -> "Search":
-        """Open the search of a layer; for a large index it is made and kept, the first time."""
+    def load(cls, index: OccurrenceIndex, layer: Layer) -> "Search":
+        """Load the search of a layer; that of a large index is built and saved the first time."""
         if len(index) <= MOST_EXACT:
             return cls(index, layer, None, Quality("exact", 1.0))
         faiss = _faiss()
@@ -70,14 +71,14 @@ class Search:
         if facts.exists():
             content = read_format(facts, FORMAT)
             if content["of"] != index.content:
-                raise FormatError(f"{facts} is of another index; remove it, and it is made anew")
+                raise FormatError(f"{facts} is of another index; remove it to build it again")
             try:
                 cells = faiss.read_index(str(path))
             except RuntimeError:  # with a page of its own source
                 raise FormatError(f"{path} cannot be read; remove it and {facts.name}") from None
             cells.nprobe = _CELLS_SEEN
             return cls(index, layer, cells, Quality(**content["quality"]))
-        name, cells = _learn_cells(faiss, index.vectors(layer))
+        name, cells = _train_cells(faiss, index.vectors(layer))
         unmeasured = cls(index, layer, cells, Quality(name, math.nan))
         quality = Quality(name, unmeasured.measure_recall())
         with new_file(path) as beside:
@@ -90,23 +91,23 @@ class Search:
         """Return the `n` occurrences that are nearest to a vector, (D,)."""
         if self._cells is None:
             return nearest_of(self.vectors, vector, n)
-        query = of_length_one(vector[None])
+        query = unit_norm(vector[None])
         _, rows = self._cells.search(query, min(len(self.vectors), n * _COMPARED))
-        candidates = np.sort(rows[rows >= 0])  # as they stand in the file
+        candidates = np.sort(rows[rows >= 0])  # in the order of the file
         found = nearest_of(self.vectors[candidates], vector, n)
         return Found(candidates[found.rows], found.cosines)
 
     def measure_recall(self) -> float:
         """Return the share of the ten nearest of some occurrences that a search finds.
 
-        An occurrence itself does not count. What is as near as the tenth is as good as it.
+        An occurrence itself does not count. Ties with the tenth count as found.
         """
         rng = np.random.default_rng(_SEED)
         rows = np.sort(rng.choice(len(self.vectors), _RECALL_QUERIES, replace=False))
-        queries = of_length_one(self.vectors[rows])
+        queries = unit_norm(self.vectors[rows])
         best = np.full((len(rows), _RECALL_AT + 1), -np.inf, np.float32)
         for start in range(0, len(self.vectors), _AT_ONCE):
-            cosines = queries @ of_length_one(self.vectors[start : start + _AT_ONCE]).T
+            cosines = queries @ unit_norm(self.vectors[start : start + _AT_ONCE]).T
             best = -np.sort(-np.concatenate([best, cosines], axis=1), axis=1)[:, : best.shape[1]]
         shares = []
         for row, query, exact in zip(rows, queries, best, strict=True):
@@ -116,27 +117,27 @@ class Search:
         return float(np.minimum(shares, 1).mean())
 
 
-def nearest_of(vectors: Vectors, vector: Floats, n: int) -> Found:
+def nearest_of(vectors: StoredVectors, vector: Floats, n: int) -> Found:
     """Compare a vector with all of some others, a block at a time."""
-    query = of_length_one(vector[None])[0]
+    query = unit_norm(vector[None])[0]
     cosines = np.concatenate([
-        of_length_one(vectors[start : start + _AT_ONCE]) @ query
+        unit_norm(vectors[start : start + _AT_ONCE]) @ query
         for start in range(0, max(1, len(vectors)), _AT_ONCE)
     ])  # fmt: skip
     rows = np.argsort(-cosines, kind="stable")[:n]
     return Found(rows, cosines[rows])
 
 
-def of_length_one(vectors: npt.NDArray[Any]) -> Floats:
-    """Return vectors, (N, D), as float32 and divided by their lengths."""
+def unit_norm(vectors: npt.NDArray[Any]) -> Floats:
+    """Return vectors, (N, D), as float32 and divided by their norms."""
     found = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    lengths[lengths == 0] = 1
-    return np.asarray(found / lengths, np.float32)
+    norms = np.linalg.norm(found, axis=1, keepdims=True)
+    norms[norms == 0] = 1
+    return np.asarray(found / norms, np.float32)
 
 
-def _learn_cells(faiss: Any, vectors: Vectors) -> tuple[str, Any]:
-    """Part all vectors into cells; return faiss's name of that, and the cells."""
+def _train_cells(faiss: Any, vectors: StoredVectors) -> tuple[str, Any]:
+    """Split all vectors into cells; return faiss's name of the index, and the cells."""
     n, dim = vectors.shape
     n_cells = round(4 * math.sqrt(n))
     n_bytes = next(m for m in range(max(1, dim // 4), 0, -1) if dim % m == 0)
@@ -144,9 +145,9 @@ def _learn_cells(faiss: Any, vectors: Vectors) -> tuple[str, Any]:
     cells = faiss.index_factory(dim, name, faiss.METRIC_INNER_PRODUCT)
     rng = np.random.default_rng(_SEED)
     sample = np.sort(rng.choice(n, min(n, _SAMPLE_PER_CELL * n_cells), replace=False))
-    cells.train(of_length_one(vectors[sample]))
+    cells.train(unit_norm(vectors[sample]))
     for start in range(0, n, _AT_ONCE):
-        cells.add(of_length_one(vectors[start : start + _AT_ONCE]))
+        cells.add(unit_norm(vectors[start : start + _AT_ONCE]))
     cells.nprobe = _CELLS_SEEN
     return name, cells
 

@@ -17,7 +17,7 @@ import torch
 from elmore.embed import Elmo
 from elmore.model.word_table import CharWordTable
 from elmore.senses.index import Occurrence
-from elmore.senses.search import Floats, of_length_one
+from elmore.senses.search import Floats, unit_norm
 from elmore.text import Vocab
 
 _WINDOW = 20  # words on either side that count
@@ -41,7 +41,7 @@ def topic_vectors(elmo: Elmo, occurrences: Sequence[Occurrence]) -> Floats:
     found = np.zeros((len(occurrences), elmo.dim // 2), np.float32)
     for topic, words in zip(found, around, strict=True):
         topic[:] = weighted[[rows[word] for word in words]].sum(axis=0)
-    return of_length_one(found)
+    return unit_norm(found)
 
 
 def vocab_row(vocab: Vocab, word: str) -> int | None:
@@ -70,7 +70,7 @@ def _static_vectors(elmo: Elmo, words: list[str]) -> Floats:
         table = softmax.weight
     else:
         spelled = elmo.word_vectors(words)
-        return of_length_one(spelled - spelled.mean(axis=0))
+        return unit_norm(spelled - spelled.mean(axis=0))
     assert vocab is not None  # whoever has such a table names its rows
     rows = [vocab_row(vocab, word) for word in words]
     known = [number for number, row in enumerate(rows) if row is not None]

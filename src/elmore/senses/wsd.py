@@ -8,17 +8,20 @@ that was never labelled gets what the caller falls back to, such as its first se
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from elmore.corpus.lines import decode_lines
 from elmore.embed import Elmo
 from elmore.errors import DataError
 from elmore.senses.describe import Sense, describe
 from elmore.senses.index import Occurrence
 from elmore.senses.induce import context_states
 from elmore.senses.representations import Representation, read_layers, word_vectors
-from elmore.senses.search import Floats, of_length_one
+from elmore.senses.search import Floats, unit_norm
+from elmore.text import normalize
 
 _SENTENCES_AT_ONCE = 512
 
@@ -49,7 +52,7 @@ class SenseSentence:
         for word in self.words:
             if not 0 <= word.start < word.end <= len(self.tokens):
                 raise DataError(
-                    f"{word.word!r} stands at tokens {word.start} to {word.end} of a sentence of "
+                    f"{word.word!r} is at tokens {word.start} to {word.end} of a sentence of "
                     f"{len(self.tokens)}; expected places in it"
                 )
 
@@ -82,7 +85,7 @@ class SenseVectors:
         self._known: dict[str, _Known] = {}
 
     def learn(self, sentences: Iterable[SenseSentence]) -> "SenseVectors":
-        """Take more labelled words into account."""
+        """Add labelled words."""
         for word, vectors in self._read(sentences):
             for sense in word.senses:
                 known = self._known.setdefault(word.word, _Known([], []))
@@ -102,7 +105,7 @@ class SenseVectors:
                 continue
             found = []
             for vector, *sums in zip(vectors, *known.sums, strict=True):
-                cosines = of_length_one(np.stack(sums)) @ of_length_one(vector[None])[0]
+                cosines = unit_norm(np.stack(sums)) @ unit_norm(vector[None])[0]
                 best = int(cosines.argmax())
                 found.append(Nearest(known.senses[best], float(cosines[best])))
             yield found
@@ -128,8 +131,8 @@ def label_senses(
 ) -> list[Sense]:
     """Give each occurrence of a word the sense whose mean expected state is nearest.
 
-    The senses are in the order in which `labelled` names them. `others`, of other words, say what
-    stands around any word and so is no keyword.
+    The senses are in the order in which `labelled` names them. `others`, of other words, show
+    what occurs around any word and so is no keyword.
     """
     if not occurrences or not labelled:
         raise DataError("there are no occurrences, or none is labelled; give some of either")
@@ -146,6 +149,27 @@ def label_senses(
         elmo, occurrences, np.array(labels), np.array(distances, np.float32), names,
         states=context_states(elmo, occurrences), others=others,
     )  # fmt: skip
+
+
+def read_labelled_senses(path: Path, word: str, elmo: Elmo) -> list[tuple[str, Occurrence]]:
+    """Read examples of a word's senses: a sense, a tab and a sentence a line."""
+    word = normalize(word, elmo.model.normalization)
+    found = []
+    with path.open("rb") as file:
+        for number, line in enumerate(decode_lines(file, str(path)), start=1):
+            if not line.strip():
+                continue
+            sense, tab, text = line.partition("\t")
+            tokens = tuple(token.text for token in elmo.tokenizer(text))
+            if not tab or word not in tokens:
+                raise DataError(
+                    f"{path}, line {number}, has {line!r}; "
+                    f"expected a sense, a tab and a sentence with the word {word!r}"
+                )
+            found.append((sense, Occurrence(word, tokens, tokens.index(word))))
+    if not found:
+        raise DataError(f"{path} has no examples; expected a sense, a tab and a sentence a line")
+    return found
 
 
 def _one_word(one: Occurrence, *senses: str) -> SenseSentence:

@@ -1,4 +1,4 @@
-"""Static vectors: one for each spelling, wherever it stands (GloVe, word2vec, fastText)."""
+"""Static vectors: one for each word, independent of context (GloVe, word2vec, fastText)."""
 
 from elmore.static.vectors import StaticVectors
 

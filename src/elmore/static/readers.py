@@ -1,8 +1,8 @@
-"""Files of static vectors in, words and numbers out: GloVe, word2vec and fastText as published.
+"""Files of static vectors in, words and vectors out: GloVe, word2vec and fastText as published.
 
-Text has a word and its numbers a line; before them stands a line with the number of words and of
-numbers (word2vec, fastText's .vec) or none (GloVe). Binary files (word2vec's) have that line, then
-each word, a space and its numbers as float32. Any of them may be packed.
+Text files have a word and its values on each line, after a header with the number of words and
+dimensions (word2vec, fastText's .vec) or without one (GloVe). Binary files (word2vec's) have the
+header, then each word, a space and its values as float32. Any of them may be compressed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,8 +27,8 @@ _BYTES_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
-class Table:
-    """What a file holds."""
+class WordTable:
+    """The words and vectors of a file."""
 
     words: list[str]
     """N of them, in the file's order, each once."""
@@ -36,11 +36,11 @@ class Table:
     """(N, D)"""
 
 
-def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> Table:
+def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> WordTable:
     """Read a file of vectors, or its first `max_words`; of a word that is there twice, the first.
 
-    `errors` is what to do with words that are not UTF-8: "strict" refuses the file, "replace" puts
-    a mark where a character cannot be read.
+    `errors` is for words that are not UTF-8: "strict" refuses the file, "replace" puts U+FFFD for
+    what cannot be decoded.
     """
     if path.is_dir() or not path.exists():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -52,7 +52,7 @@ def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> 
             words += some
             parts.append(vectors)
     if not words:
-        raise FormatError(f"{path} has no vectors; expected a word and its numbers a line")
+        raise FormatError(f"{path} has no vectors; expected a word and its values on each line")
     return _distinct(_decode(words, errors, path), np.concatenate(parts))
 
 
@@ -64,7 +64,7 @@ def _rows(file: Any, path: Path, max_words: int | None) -> Iterator[Rows]:
         return
     n_words, dim = counts
     if dim == 0:
-        raise FormatError(f"{path} says that its vectors have no numbers; expected some")
+        raise FormatError(f"{path} has a header with 0 dimensions; expected 1 or more")
     wanted = n_words if max_words is None else min(n_words, max_words)
     if _is_binary(file.peek(64)):
         yield from _binary_rows(file, path, wanted, dim)
@@ -80,7 +80,7 @@ def _rows(file: Any, path: Path, max_words: int | None) -> Iterator[Rows]:
 
 
 def _counts(line: bytes) -> tuple[int, int] | None:
-    """Return how many words and numbers a word there are, if that is what the line says."""
+    """Return the number of words and dimensions, if the line is a header."""
     fields = line.split()
     if len(fields) == 2 and all(field.isdigit() for field in fields):
         return int(fields[0]), int(fields[1])
@@ -88,7 +88,7 @@ def _counts(line: bytes) -> tuple[int, int] | None:
 
 
 def _is_binary(beginning: bytes) -> bool:
-    """Whether the first row is no text: numbers as they are in memory look like no letters."""
+    """Whether the first row is no text: raw float32 values are not valid characters."""
     row = beginning.partition(b"\n")[0]
     return any(byte < 0x20 and byte not in b"\t\r" for byte in row) or not _is_utf8(row)
 
@@ -97,7 +97,7 @@ def _is_utf8(text: bytes) -> bool:
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
-        return len(text) - error.start < 4  # the last character is cut
+        return len(text) - error.start < 4  # the last character is incomplete
     return True
 
 
@@ -119,8 +119,8 @@ def _text_rows(
             word, *fields = line.rsplit(None, max(dim, 1))
             if dim == 0 or len(fields) != dim or _ends_in_number(word):
                 raise FormatError(
-                    f"{path}, line {number}, has {len(line.split()) - 1} numbers; expected a word "
-                    f"and {dim or 'its'} numbers, as many on each line"
+                    f"{path}, line {number}, has {len(line.split()) - 1} values; expected a word "
+                    f"and {dim or 'its'} values, as many on each line"
                 )
             words.append(word)
             rows.append((number, fields))
@@ -135,12 +135,12 @@ def _ends_in_number(word: bytes) -> bool:
 
 
 def _parse(rows: list[tuple[int, list[bytes]]], path: Path) -> Vectors:
-    """Read the numbers of some lines, (rows, D)."""
+    """Parse the values of some lines, (rows, D)."""
     dim = len(rows[0][1])
     text = b" ".join(chain.from_iterable(fields for _, fields in rows))
     try:
         found = np.fromstring(text, dtype=np.float32, sep=" ")
-    except ValueError:  # there is something else than numbers
+    except ValueError:  # something is not a number
         found = np.empty(0, np.float32)
     if found.size != len(rows) * dim or not np.isfinite(found).all():
         number, field = next(
@@ -203,14 +203,14 @@ def _decode(words: list[bytes], errors: DecodingErrors, path: Path) -> list[str]
     except UnicodeDecodeError as error:
         raise FormatError(
             f"{path} has the word {error.object!r}, which is not UTF-8; "
-            'errors="replace" puts a mark for what cannot be read'
+            'errors="replace" puts U+FFFD for what cannot be decoded'
         ) from None
 
 
-def _distinct(words: list[str], vectors: Vectors) -> Table:
-    """Leave out each word that stood there before."""
+def _distinct(words: list[str], vectors: Vectors) -> WordTable:
+    """Remove duplicate words; the first is kept."""
     rows = {word: row for row, word in reversed(list(enumerate(words)))}
     if len(rows) == len(words):
-        return Table(words, vectors)
+        return WordTable(words, vectors)
     kept = sorted(rows.values())
-    return Table([words[row] for row in kept], vectors[kept])
+    return WordTable([words[row] for row in kept], vectors[kept])

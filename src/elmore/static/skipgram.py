@@ -1,8 +1,8 @@
 """Text in, static vectors out: skip-gram with negative sampling (Mikolov et al. 2013), by gensim.
 
-For a language or a domain that has no published vectors: the static baseline beside ELMo, with the
-same tokenizers. One thread gives the same vectors each time; several are faster and do not. Given
-a folder of its own, training keeps its state there after each epoch, and resumes from it.
+For a language or a domain without published vectors: the static baseline beside ELMo, with the
+same tokenizers. One thread is deterministic; several are faster and are not. Given a folder of its
+own, training saves its state there after each epoch, and resumes from it.
 """
 
 import json
@@ -20,31 +20,34 @@ from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.folders import new_file
 from elmore.static.vectors import StaticVectors
 
+OnSkipGram = Callable[[str, int, int], None]
+"""Is told a stage (tokenize, train), how many words or epochs are done, and of how many, or 0."""
+
 
 @dataclass(frozen=True)
 class SkipGramConfig:
-    """How skip-gram learns."""
+    """How skip-gram is trained."""
 
     dim: int = 100
-    """Numbers in a vector."""
+    """Dimensions of a vector."""
     window: int = 5
-    """The farthest word on either side that a word is to predict."""
+    """Words on either side that a word predicts, at most."""
     min_count: int = 5
-    """A word that occurs less often than this has no vector."""
+    """Rarer words have no vector."""
     max_words: int = 200_000
-    """The most words that have one."""
+    """The largest vocabulary; the most frequent words are kept."""
     n_negative: int = 5
-    """Words drawn at random for each that is predicted."""
+    """Negative samples for each predicted word."""
     subsample: float = 1e-4
-    """Words whose share of the text is above this are often left out; 0: none is."""
+    """Words more frequent than this share of the text are subsampled; 0: none is."""
     n_epochs: int = 5
-    """How often the text is read."""
+    """Epochs."""
     learning_rate: float = 0.025
-    """At the beginning; it falls to nothing."""
+    """The initial learning rate; it decays linearly, almost to 0."""
     n_threads: int = 1
-    """With more than one the result differs from run to run."""
+    """Threads; with more than one the result is not deterministic."""
     seed: int = 1
-    """Decides every random choice."""
+    """Random seed."""
 
     def __post_init__(self) -> None:
         for name in ("dim", "window", "min_count", "max_words", "n_negative", "n_epochs",
@@ -63,12 +66,12 @@ def train_skipgram(
     config: SkipGramConfig,
     *,
     folder: Path | None = None,
-    progress: Callable[[str, int, int], None] = lambda stage, done, of: None,
+    on_progress: OnSkipGram = lambda stage, done, total: None,
 ) -> StaticVectors:
-    """Train vectors; `progress` is told a stage, how much of it is done, and of how much (or 0).
+    """Train vectors.
 
-    `folder` keeps what is done: killed at any moment, the same call with the same sentences gives
-    the same vectors. Without it, nothing is kept.
+    `folder` keeps the state of training: killed at any moment, the same call with the same
+    sentences resumes and gives the same vectors. Without it, nothing is kept.
     """
     try:
         from gensim.models import Word2Vec  # noqa: PLC0415  an extra
@@ -90,7 +93,7 @@ def train_skipgram(
     with nullcontext(folder) if folder else TemporaryDirectory() as work:
         corpus, state = Path(work) / "sentences.txt", Path(work) / "epoch.npz"
         if not corpus.exists():
-            _write(sentences, corpus, progress)
+            _write(sentences, corpus, on_progress)
         model.build_vocab(corpus_file=str(corpus))
         if not len(model.wv):
             raise DataError(
@@ -98,7 +101,7 @@ def train_skipgram(
             )
         n_done = _load_state(model, state, config)
         for epoch in range(n_done, config.n_epochs):
-            progress("train", epoch, config.n_epochs)
+            on_progress("train", epoch, config.n_epochs)
             model.train(
                 corpus_file=str(corpus),
                 total_examples=model.corpus_count,
@@ -108,12 +111,12 @@ def train_skipgram(
                 end_alpha=_learning_rate(config, epoch + 1),
             )
             _save_state(model, state, config, epoch + 1)
-        progress("train", config.n_epochs, config.n_epochs)
+        on_progress("train", config.n_epochs, config.n_epochs)
     return StaticVectors.from_gensim(model.wv)
 
 
 def _learning_rate(config: SkipGramConfig, n_epochs_done: int) -> float:
-    """Return the learning rate after some epochs; it falls to 1/250 of the first, as in gensim."""
+    """Return the learning rate after some epochs; it decays to 1/250 of the first, as in gensim."""
     done = n_epochs_done / config.n_epochs
     return config.learning_rate * (1 - done + done / 250)
 
@@ -129,7 +132,7 @@ def _save_state(model: Any, path: Path, config: SkipGramConfig, n_done: int) -> 
 
 
 def _load_state(model: Any, path: Path, config: SkipGramConfig) -> int:
-    """Take what earlier epochs left; return how many there were, 0 if nothing fits."""
+    """Restore a saved state; return its finished epochs, 0 if there is none of this training."""
     if not path.exists():
         return 0
     try:
@@ -144,12 +147,10 @@ def _load_state(model: Any, path: Path, config: SkipGramConfig) -> int:
             model.random.set_state(random)
             return int(saved["n_done"])
     except (OSError, ValueError, KeyError, BadZipFile):
-        return 0  # damaged: the epochs are trained again
+        return 0  # damaged: training starts again
 
 
-def _write(
-    sentences: Iterable[list[str]], path: Path, progress: Callable[[str, int, int], None]
-) -> None:
+def _write(sentences: Iterable[list[str]], path: Path, on_progress: OnSkipGram) -> None:
     """Write sentences as gensim reads them, one a line; each epoch reads the file again."""
     n_words = 0
     with new_file(path) as beside:
@@ -157,6 +158,6 @@ def _write(
             for sentence in sentences:
                 file.write(" ".join(sentence) + "\n")
                 n_words += len(sentence)
-                progress("tokenize", n_words, 0)
+                on_progress("tokenize", n_words, 0)
         if not n_words:
-            raise DataError("the text has no word to learn from; expected some sentences")
+            raise DataError("the text has no words to train on; expected some sentences")

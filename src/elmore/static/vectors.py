@@ -1,6 +1,6 @@
 """`StaticVectors`: words and their vectors, one for each spelling.
 
-In memory, or mapped from a folder of ours: config.json, vocab.txt and vectors.npy.
+In memory, or memory-mapped from an elmore folder: config.json, vocab.txt and vectors.npy.
 """
 
 import hashlib
@@ -10,33 +10,31 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
 from elmore.folders import new_folder, read_format, write_json
-from elmore.static.readers import DecodingErrors, read_table
+from elmore.static.readers import DecodingErrors, Vectors, read_table
 from elmore.text import Vocab
 
 Unknown = Literal["zero", "mean"]
-Vectors = npt.NDArray[np.float32]
 
 CONFIG, VOCAB, VECTORS = "config.json", "vocab.txt", "vectors.npy"
 FORMAT = "elmore-static-1"
 
 
 class SimilarWord(NamedTuple):
-    """A word and how like another it is."""
+    """A word and its similarity to another."""
 
     word: str
     cosine: float
 
 
 class StaticVectors:
-    """Vectors of words, whatever sentence they stand in.
+    """Vectors of words, independent of the sentence.
 
-    A word is looked up as it is written; if it is not there, in lower case, then with a capital
-    letter, then in capitals. One that is in none of these ways is unknown: its vector is zero, or
-    with unknown="mean" the mean of all.
+    A word is looked up as it is written; if it is not found, in lower case, capitalized, then in
+    upper case. One that is found in none of these forms is unknown: its vector is zero, or with
+    unknown="mean" the mean of all.
     """
 
     def __init__(
@@ -54,10 +52,10 @@ class StaticVectors:
         """(N, D), a row for each word."""
         self.unknown = unknown
         self.source: str | None = None
-        """What `read` was given."""
+        """What `load` was given."""
 
     @classmethod
-    def read(
+    def load(
         cls,
         path: str | Path,
         *,
@@ -65,10 +63,11 @@ class StaticVectors:
         max_words: int | None = None,
         errors: DecodingErrors = "strict",
     ) -> "StaticVectors":
-        """Read a folder of ours, or a file as GloVe, word2vec or fastText publish it, also packed.
+        """Load what `save` wrote, or a published GloVe, word2vec or fastText file, also compressed.
 
         `max_words` takes the first words only, which are the most frequent in most files. `errors`
-        is for words that are not UTF-8: "strict" refuses them, "replace" takes them marked.
+        is for words that are not UTF-8: "strict" refuses them, "replace" puts U+FFFD for what
+        cannot be decoded.
         """
         path = Path(path)
         if max_words is not None and max_words < 1:
@@ -83,7 +82,7 @@ class StaticVectors:
         return made
 
     def save(self, folder: str | Path) -> None:
-        """Write a folder that `read` maps into memory instead of reading it."""
+        """Write a folder that `load` maps into memory instead of reading it."""
         with new_folder(Path(folder)) as beside:
             write_json(beside / CONFIG, {"format": FORMAT, "dim": self.dim, "n_words": len(self)})
             self.vocab.save(beside / VOCAB)
@@ -131,11 +130,11 @@ class StaticVectors:
 
     @property
     def dim(self) -> int:
-        """Numbers in a vector."""
+        """Dimensions of a vector."""
         return int(self.vectors.shape[1])
 
     def row(self, word: str) -> int | None:
-        """Return where a word stands, in this case or another; None if it is unknown."""
+        """Return the row of a word, in this case or another; None if it is unknown."""
         for spelling in (word, word.lower(), word.capitalize(), word.upper()):
             if (row := self.vocab.row(spelling)) is not None:
                 return row
@@ -153,13 +152,13 @@ class StaticVectors:
 
     @cached_property
     def unknown_vector(self) -> Vectors:
-        """What stands for a word that is unknown, (D,)."""
+        """The vector of an unknown word, (D,)."""
         if self.unknown == "mean":
             return np.asarray(self.vectors.mean(axis=0), np.float32)
         return np.zeros(self.dim, np.float32)
 
     def most_similar(self, word: str | Vectors, n: int = 10) -> list[SimilarWord]:
-        """Return the words whose vectors have the highest cosine with that of a word, or with one.
+        """Return the words with the highest cosine to a word, or to a vector.
 
         The word itself is left out.
         """
@@ -169,8 +168,8 @@ class StaticVectors:
         vector: Vectors = np.asarray(word if row is None else self.vectors[row], np.float32)
         if vector.shape != (self.dim,):
             raise DataError(f"the vector has shape {vector.shape}; expected ({self.dim},)")
-        length = float(np.linalg.norm(vector)) or 1.0
-        cosines = (self.vectors @ vector) / (self._lengths * length)
+        norm = float(np.linalg.norm(vector)) or 1.0
+        cosines = (self.vectors @ vector) / (self._norms * norm)
         if row is not None:
             cosines[row] = -np.inf
         n = min(n, len(self) - (row is not None))
@@ -178,9 +177,9 @@ class StaticVectors:
         return [SimilarWord(self.vocab.words[k], float(cosines[k])) for k in best]
 
     @cached_property
-    def _lengths(self) -> Vectors:
-        lengths = np.linalg.norm(self.vectors, axis=1)
-        return np.where(lengths == 0, 1, lengths).astype(np.float32)
+    def _norms(self) -> Vectors:
+        norms = np.linalg.norm(self.vectors, axis=1)
+        return np.where(norms == 0, 1, norms).astype(np.float32)
 
 
 def _read_folder(folder: Path) -> tuple[Sequence[str], Vectors]:
@@ -191,7 +190,7 @@ def _read_folder(folder: Path) -> tuple[Sequence[str], Vectors]:
     try:
         vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
-        raise FormatError(f"{folder / VECTORS} cannot be read ({error}); copy it anew") from None
+        raise FormatError(f"{folder / VECTORS} cannot be read ({error}); copy it again") from None
     expected = (config.get("n_words"), config.get("dim"))
     if vectors.dtype != np.float32 or vectors.shape != expected or len(words) != expected[0]:
         raise FormatError(

@@ -1,7 +1,8 @@
-"""ELMo at work: text classification, sequence tagging and sentence pairs on frozen vectors."""
+"""Tasks on ELMo vectors: classification of texts and of pairs of texts, sequence tagging."""
 
 from elmore.tasks.classify import Classifier, PairClassifier
-from elmore.tasks.readers import Clause, Examples, read_pairs, read_tagged, read_texts
+from elmore.tasks.examples import Clause, Examples
+from elmore.tasks.readers import read_labelled, read_pairs, read_tagged
 from elmore.tasks.tag import Tagger
 
 __all__ = [
@@ -10,7 +11,7 @@ __all__ = [
     "Examples",
     "PairClassifier",
     "Tagger",
+    "read_labelled",
     "read_pairs",
     "read_tagged",
-    "read_texts",
 ]

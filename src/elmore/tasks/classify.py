@@ -1,6 +1,6 @@
-"""`Classifier`: a text in, its label out."""
+"""`Classifier`: a text in, its label out. `PairClassifier`: two texts in, their label out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,76 +11,101 @@ from torch import Tensor, nn
 from elmore.errors import DataError
 from elmore.tasks.base import ClassifierMixin
 from elmore.tasks.estimator import TaskModel
+from elmore.tasks.examples import Examples
+from elmore.tasks.features import ExampleTexts, Tokenize
+from elmore.tasks.head import TaskHead
 from elmore.tasks.inputs import TokenInput
-from elmore.tasks.layer_cache import Tokens
 from elmore.tasks.metrics import Evaluation, evaluate_labels
 from elmore.tasks.networks import Batch, PairNetwork, TextNetwork
-from elmore.tasks.readers import Examples
+
+NewNetwork = Callable[..., nn.Module]
 
 
-class _Labels(ClassifierMixin, TaskModel):  # type: ignore[misc]
-    """What texts and pairs share: a label for each."""
+class LabelHead(TaskHead):
+    """One label for each example, a text or a pair of texts."""
+
+    def __init__(self, network: NewNetwork, *, hidden_dim: int, dropout: float) -> None:
+        super().__init__()
+        self._new_network = network
+        self._sizes = {"hidden_dim": hidden_dim, "dropout": dropout}
+
+    def texts(self, X: Sequence[Any], tokenize: Tokenize) -> ExampleTexts:
+        """Return the tokens of each text."""
+        return ExampleTexts(([tokenize(text) for text in X],))
+
+    def labels_of(self, y: Sequence[Any]) -> list[str]:
+        """Return the labels as strings."""
+        return [str(label) for label in y]
+
+    def targets(self, y: Sequence[Any]) -> list[Any]:
+        """Return the number of each label."""
+        rows = {label: row for row, label in enumerate(self.labels)}
+        return [rows[str(label)] for label in y]
+
+    def network(self, tokens: TokenInput) -> nn.Module:
+        """Return a new network."""
+        return self._new_network(tokens, len(self.labels), **self._sizes)
+
+    def decode(self, network: Any, scores: Tensor, batch: Batch) -> list[Any]:
+        """Return the label with the highest score of each example."""
+        return [self.labels[row] for row in scores.argmax(1).tolist()]
+
+    def probabilities(self, network: Any, scores: Tensor, batch: Batch) -> list[Any]:
+        """Return the softmax of the scores, (K,) for each example."""
+        return list(scores.double().softmax(1).numpy())
+
+    def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> Evaluation:
+        """Return the accuracy."""
+        return evaluate_labels(self.labels_of(right), self.labels_of(given))
+
+    def tokenized(self, examples: Examples, tokenize: Tokenize) -> Examples:
+        """Return the examples with their raw texts tokenized."""
+        sides = self.texts(examples.X, tokenize).sides
+        return Examples(sides[0] if len(sides) == 1 else list(zip(*sides, strict=True)), examples.y)
+
+
+class PairHead(LabelHead):
+    """One label for each pair of texts."""
+
+    def texts(self, X: Sequence[Any], tokenize: Tokenize) -> ExampleTexts:
+        """Return the tokens of each first text, and of each second."""
+        for place, pair in enumerate(X):
+            if isinstance(pair, str) or len(pair) != 2:
+                raise DataError(f"example {place} is {pair!r}; expected a pair of texts")
+        return ExampleTexts(tuple([tokenize(pair[side]) for pair in X] for side in (0, 1)))
+
+
+class LabelModel(ClassifierMixin, TaskModel):  # type: ignore[misc]
+    """What both estimators have in common: a label for each example."""
 
     def predict(self, X: Sequence[Any]) -> npt.NDArray[Any]:
-        """Return the label of each."""
-        return np.array(self._predict(X, self._decode))
+        """Return the label of each example."""
+        return np.array(self._predict(X, self._head.decode))
 
     def predict_proba(self, X: Sequence[Any]) -> npt.NDArray[np.float64]:
         """Return the probability of each label, in the order of `classes_`, (examples, K)."""
-        found = self._predict(X, lambda scores, _: list(scores.double().softmax(1).numpy()))
+        found = self._predict(X, self._head.probabilities)
         return np.array(found).reshape(len(found), len(self.classes_))
-
-    def tokenized(self, examples: Examples) -> Examples:
-        """Return the examples with their raw texts cut into tokens, as this task cuts them."""
-        self._open()
-        sides = self._sides(examples.X)
-        return Examples(sides[0] if len(sides) == 1 else list(zip(*sides, strict=True)), examples.y)
-
-    def _labels_of(self, y: Sequence[Any]) -> list[str]:
-        return [str(label) for label in y]
-
-    def _targets(self, y: Sequence[Any]) -> list[Any]:
-        rows = {label: row for row, label in enumerate(self.classes_)}
-        return [rows[str(label)] for label in y]
-
-    def _decode(self, scores: Tensor, batch: Batch) -> list[Any]:
-        return [str(label) for label in self.classes_[scores.argmax(1).numpy()]]
-
-    def _evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> Evaluation:
-        return evaluate_labels(self._labels_of(right), self._labels_of(given))
 
 
 @dataclass(repr=False, eq=False)
-class Classifier(_Labels):
-    """Gives a text its label: a biLSTM with attentive pooling on [static; ELMo].
+class Classifier(LabelModel):
+    """Classifies texts: a biLSTM with attentive pooling on [static; ELMo].
 
-    Texts are strings or lists of tokens; labels are strings, or become them.
+    Texts are strings or lists of tokens; labels are strings, or are made strings.
     """
 
     task: ClassVar[str] = "classify"
 
-    def _sides(self, X: Sequence[Any]) -> tuple[list[Tokens], ...]:
-        return ([self._tokens(text) for text in X],)
-
-    def _make_network(self, tokens: TokenInput) -> nn.Module:
-        return TextNetwork(
-            tokens, len(self.classes_), hidden_dim=self.hidden_dim, dropout=self.dropout
-        )
+    def _new_head(self) -> TaskHead:
+        return LabelHead(TextNetwork, hidden_dim=self.hidden_dim, dropout=self.dropout)
 
 
 @dataclass(repr=False, eq=False)
-class PairClassifier(_Labels):
-    """Gives a pair of texts its label, such as whether one follows from the other (ESIM)."""
+class PairClassifier(LabelModel):
+    """Classifies pairs of texts, such as whether one entails the other (ESIM)."""
 
     task: ClassVar[str] = "pair"
 
-    def _sides(self, X: Sequence[Any]) -> tuple[list[Tokens], ...]:
-        for place, pair in enumerate(X):
-            if isinstance(pair, str) or len(pair) != 2:
-                raise DataError(f"example {place} is {pair!r}; expected a pair of texts")
-        return tuple([self._tokens(pair[side]) for pair in X] for side in (0, 1))
-
-    def _make_network(self, tokens: TokenInput) -> nn.Module:
-        return PairNetwork(
-            tokens, len(self.classes_), hidden_dim=self.hidden_dim, dropout=self.dropout
-        )
+    def _new_head(self) -> TaskHead:
+        return PairHead(PairNetwork, hidden_dim=self.hidden_dim, dropout=self.dropout)

@@ -1,13 +1,14 @@
-"""The same task with other inputs, several seeds each: what does ELMo bring?
+"""The same task with different inputs, several seeds each: how much does ELMo help?
 
-Each run is written down as soon as it is done, so that a comparison that was stopped resumes. All
-runs read the same tokens, and share one cache of the biLM's vectors.
+The result of each run is written as soon as it is done, so that a comparison that was stopped
+resumes. All runs read the same tokens, and share one cache of the biLM's vectors.
 """
 
 import json
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from elmore.errors import ConfigError
 from elmore.folders import read_json, write_json
 from elmore.locks import LOCK, locked_folder
 from elmore.tasks.estimator import TaskModel
-from elmore.tasks.readers import Examples
+from elmore.tasks.examples import Examples
+from elmore.tasks.fit import FitEvent
 
 RESULTS, CACHE = "results.json", "cache"
 
@@ -25,39 +27,41 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "static+elmo": {},
     "context": {"context_layer": True},
     "top": {"layers": "top"},
-    "even": {"mix_l2": 1.0},
+    "uniform": {"mix_l2": 1.0},
     "output": {"where": "output"},
     "both": {"where": "both"},
 }
-"""What each changes: static vectors alone, ELMo alone, both; then both with the states that predict
-each word as one more layer of the mix, with the top layer only, with layers of almost equal weight,
-with ELMo beside the output, and in both places."""
+"""The settings that each changes: static vectors alone, ELMo alone, both; then both with the states
+that predict each word as one more layer of the mix, with the top layer only, with almost uniform
+layer weights, with ELMo at the output of the RNN, and at both its input and output."""
+
+_RENAMED = {"even": "uniform"}  # variants of comparisons that earlier versions began
 
 
 @dataclass(frozen=True)
-class Run:
-    """One training."""
+class VariantRun:
+    """One training run."""
 
     variant: str
     seed: int
     score: float
-    """On the development examples, at its best."""
+    """The best dev score."""
     n_epochs: int
     mixes: dict[str, dict[str, float]]
-    """The learned weights of the layers and gamma, by where they stand."""
+    """The learned weights of the layers and gamma, by where the mix is."""
 
 
 @dataclass(frozen=True)
-class Summary:
+class VariantSummary:
     """All seeds of a variant."""
 
     variant: str
     scores: list[float]
     mean: float
     sd: float
-    error_cut: float | None
-    """The share of the first variant's error that is gone, the mean over seeds."""
-    error_cut_sd: float | None
+    error_reduction: float | None
+    """Relative to the baseline, the first variant; the mean over seeds."""
+    error_reduction_sd: float | None
 
 
 def compare(
@@ -68,11 +72,12 @@ def compare(
     *,
     variants: Sequence[str],
     n_seeds: int,
-    watch: Callable[[str, int], dict[str, Any]] = lambda variant, seed: {},
-) -> list[Run]:
+    on_progress: Callable[[str, int, FitEvent | None], None] = lambda variant, seed, event: None,
+) -> list[VariantRun]:
     """Train every variant of `model` with every seed.
 
-    `watch` is told before each, and returns what else `fit` is given, such as whom to tell.
+    `on_progress` is told the variant and the seed: without an event when a run begins, then with
+    each event of its `fit`.
     """
     for variant in variants:
         if variant not in VARIANTS:
@@ -81,11 +86,10 @@ def compare(
             raise ConfigError(f"variant {variant!r} needs static vectors; name a file (--static)")
     if n_seeds < 1:
         raise ConfigError(f"n_seeds is {n_seeds}; expected at least 1")
-    model._open()  # static vectors once for all runs, so that all have the same
-    model = type(model)(**{**model.get_params(), "static": model.sources_.static})
-    train, dev = model.tokenized(train), model.tokenized(dev)
-    model._open()
-    facts = model.facts(train, dev)
+    features = model.open_vectors()  # static vectors once for all runs, so that all have the same
+    model = type(model)(**{**model.get_params(), "static": features.sources.static})
+    train, dev = (model.tokenized(examples, features) for examples in (train, dev))
+    facts = model.facts(features, train, dev)
     del facts["settings"]["seed"]
     asked = {**facts, "n_train": len(train), "n_dev": len(dev)}
     path = folder / RESULTS
@@ -100,20 +104,23 @@ def compare(
                     **model.get_params(), **VARIANTS[variant], "seed": seed,
                     "cache": folder / CACHE,
                 })  # fmt: skip
-                made.fit(train, dev=dev, **watch(variant, seed))
+                on_progress(variant, seed, None)
+                made.fit(train, dev=dev, on_progress=partial(on_progress, variant, seed))
                 mixes = {place: mix.weights() for place, mix in made.mixes.items()}
                 progress = made.progress_
                 assert progress.best is not None
-                runs.append(Run(variant, seed, progress.best, progress.epoch, mixes))
+                runs.append(VariantRun(variant, seed, progress.best, progress.epoch, mixes))
                 write_json(path, {**asked, "runs": [asdict(run) for run in runs]})
     return [run for run in runs if run.variant in variants and run.seed <= n_seeds]
 
 
-def _read(path: Path, asked: dict[str, Any]) -> list[Run]:
-    """Return the runs that are done, if they are of the same comparison; begin it if it is new."""
+def _read(path: Path, asked: dict[str, Any]) -> list[VariantRun]:
+    """Return the finished runs, if they are of the same comparison; begin a new one."""
     if not path.exists():
         if {file.name for file in path.parent.iterdir()} - {LOCK, f"{path.name}.part"}:
-            raise ConfigError(f"{path.parent} is not empty and no comparison; choose another --out")
+            raise ConfigError(
+                f"{path.parent} is not empty and holds no comparison; choose another --out"
+            )
         write_json(path, {**asked, "runs": []})
         return []
     content = read_json(path)
@@ -125,31 +132,32 @@ def _read(path: Path, asked: dict[str, Any]) -> list[Run]:
             raise ConfigError(
                 f"{path} holds another comparison ({name} differs); choose another --out"
             )
-    return [Run(**run) for run in content["runs"]]
+    runs = [VariantRun(**run) for run in content["runs"]]
+    return [replace(run, variant=_RENAMED.get(run.variant, run.variant)) for run in runs]
 
 
-def summarize(runs: Sequence[Run]) -> list[Summary]:
-    """Return a line for each variant, in their order; the first is what the others are held to."""
+def summarize(runs: Sequence[VariantRun]) -> list[VariantSummary]:
+    """Return a summary of each variant, in their order; the first is the baseline."""
     by_variant: dict[str, dict[int, float]] = {}
     for run in runs:
         by_variant.setdefault(run.variant, {})[run.seed] = run.score
     first = next(iter(by_variant.values()))
     found = []
     for variant, scores in by_variant.items():
-        cuts = [
+        reductions = [
             1 - (1 - score) / (1 - first[seed])
             for seed, score in scores.items()
             if scores is not first and first.get(seed, 1.0) < 1
         ]
         values = list(scores.values())
         found.append(
-            Summary(
+            VariantSummary(
                 variant,
                 values,
                 statistics.mean(values),
                 _sd(values),
-                statistics.mean(cuts) if cuts else None,
-                _sd(cuts) if cuts else None,
+                statistics.mean(reductions) if reductions else None,
+                _sd(reductions) if reductions else None,
             )
         )
     return found
@@ -159,7 +167,7 @@ def _sd(values: Sequence[float]) -> float:
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
-def draw(summaries: Sequence[Summary], metric: str, path: Path) -> None:
+def draw(summaries: Sequence[VariantSummary], metric: str, path: Path) -> None:
     """Draw the scores of all variants with their spread."""
     from matplotlib.figure import Figure  # noqa: PLC0415  an extra
 

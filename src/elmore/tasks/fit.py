@@ -1,8 +1,8 @@
-"""The loop in which every task learns: the only one there is.
+"""The training loop of all tasks.
 
-Adam, gradients clipped, the learning rate halved when the development score gets no better, the
-best weights kept. Whatever is random is a function of the seed and the epoch, and a checkpoint is
-written after each epoch, so that a run that was stopped resumes to the very same result.
+Adam, gradients clipped, the learning rate halved when the dev score stops improving, early
+stopping, the best weights kept. All randomness is a function of the seed and the epoch, and a
+checkpoint is written after each epoch, so that a run that was stopped resumes to the same result.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from elmore.errors import ConfigError, DataError
 from elmore.folders import begin_job
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.locks import locked_folder
-from elmore.tasks.inputs import Sentences
+from elmore.tasks.inputs import SentenceFeatures
 from elmore.tasks.networks import Batch
 
 LAST, RUN = "last.safetensors", "run.json"
@@ -35,7 +35,7 @@ _EPOCHS_TO_HALVE = 2  # the learning rate, each time so many have brought no new
 
 @dataclass(frozen=True)
 class FitConfig:
-    """How a task learns."""
+    """How a task is trained."""
 
     n_epochs: int
     batch_size: int
@@ -58,10 +58,10 @@ class FitConfig:
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """What a network learns from: one or two texts each, and what is right."""
+class EncodedExamples:
+    """Examples as a network reads them: one or two texts each, and the targets."""
 
-    sides: tuple[Sentences, ...]
+    sides: tuple[SentenceFeatures, ...]
     targets: Sequence[int] | Sequence[Sequence[int]] | None
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class Dataset:
             return
         rng = random.Random(seed)
         rng.shuffle(rows)
-        together = size * _BATCHES_SORTED_TOGETHER  # texts of like length leave little padding
+        together = size * _BATCHES_SORTED_TOGETHER  # texts of similar length need little padding
         for first in range(0, len(rows), together):
             some = sorted(rows[first : first + together], key=lambda row: -lengths[row])
             batches = [some[k : k + size] for k in range(0, len(some), size)]
@@ -96,52 +96,63 @@ class Dataset:
 
 
 @dataclass
-class Progress:
+class FitProgress:
     """How far a fit has come."""
 
     epoch: int = 0
-    """Epochs that are done."""
+    """Finished epochs."""
     best: float | None = None
-    """The best development score."""
+    """The best dev score."""
     best_epoch: int = 0
     learning_rate: float = 0.0
     losses: list[float] = field(default_factory=list)
     """The mean loss of each epoch."""
     scores: list[float] = field(default_factory=list)
-    """The development score after each."""
+    """The dev score after each epoch."""
 
 
-Tell = Callable[[int, int, float], None]
-"""Is told of each batch: its number, how many there are in an epoch, its loss."""
+class FitEvent(NamedTuple):
+    """How far one stage of a fit has come."""
+
+    stage: Literal["encode", "train"]
+    """encode: a frozen biLM reads the sentences; train: an epoch."""
+    done: int
+    """Sentences, or batches of this epoch."""
+    total: int
+    loss: float | None = None
+    """That of the last batch."""
+
+
+OnProgress = Callable[[FitEvent], None]
 
 
 def fit(
     network: Any,
-    train: Dataset,
+    train: EncodedExamples,
     score: Callable[[], float],
     config: FitConfig,
     *,
     folder: Path | None = None,
     class_weights: Tensor | None = None,
-    tell: Tell = lambda batch, n_batches, loss: None,
-) -> Progress:
+    on_progress: OnProgress = lambda event: None,
+) -> FitProgress:
     """Train `network` on `train`, and leave the weights in it for which `score` was highest.
 
     With a folder (`run_folder`), a checkpoint is kept there, and a run that was stopped resumes.
     """
     learner = _Learner(network, config, class_weights)
-    progress = Progress(learning_rate=config.learning_rate)
+    progress = FitProgress(learning_rate=config.learning_rate)
     best = _weights(network)
     if folder is not None and (folder / LAST).exists():
         progress, best = learner.load(read_checkpoint(folder / LAST))
     while progress.epoch < config.n_epochs and (
         progress.epoch - progress.best_epoch < config.patience
     ):
-        progress.losses.append(learner.read_once(train, progress, tell))
+        progress.losses.append(learner.train_epoch(train, progress, on_progress))
         progress.epoch += 1
         found = score()
         progress.scores.append(found)
-        if not progress.best or found > progress.best:  # while it is 0, nothing is learnt yet
+        if not progress.best or found > progress.best:  # a score of 0 is no best yet
             progress.best, progress.best_epoch = found, progress.epoch
             best = _weights(network)
         elif (progress.epoch - progress.best_epoch) % _EPOCHS_TO_HALVE == 0:
@@ -155,7 +166,7 @@ def fit(
 
 @contextmanager
 def run_folder(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
-    """Hold the folder of a run's checkpoint; refuse that of a run which `facts` did not decide."""
+    """Lock the folder of a run's checkpoint; refuse that of a run with other `facts`."""
     with locked_folder(folder):
         begin_job(folder / RUN, {"format": FORMAT, **facts})
         try:
@@ -178,15 +189,17 @@ def _weights(network: Any) -> dict[str, Tensor]:
 
 
 class _Learner:
-    """A network and what changes its weights."""
+    """A network and its optimizer."""
 
     def __init__(self, network: Any, config: FitConfig, class_weights: Tensor | None) -> None:
         self.network, self.config, self.class_weights = network, config, class_weights
-        self.learning = [p for p in network.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.Adam(self.learning)
+        self.parameters = [p for p in network.parameters() if p.requires_grad]
+        self.optimizer = torch.optim.Adam(self.parameters)
 
-    def read_once(self, train: Dataset, progress: Progress, tell: Tell) -> float:
-        """Learn from all examples once; return their mean loss."""
+    def train_epoch(
+        self, train: EncodedExamples, progress: FitProgress, on_progress: OnProgress
+    ) -> float:
+        """Train on all examples once; return their mean loss."""
         config = self.config
         torch.manual_seed(1_000_003 * config.seed + progress.epoch)  # for dropout
         self.network.train()
@@ -199,32 +212,32 @@ class _Learner:
         for number, rows in enumerate(batches, start=1):
             loss = self._update(train.batch(rows), progress)
             total += loss * len(rows)
-            tell(number, len(batches), loss)
+            on_progress(FitEvent("train", number, len(batches), loss))
         return total / len(train)
 
-    def _update(self, batch: Batch, progress: Progress) -> float:
+    def _update(self, batch: Batch, progress: FitProgress) -> float:
         loss = self.network.loss(batch, self.class_weights)
         self.optimizer.zero_grad()
         (loss + self.config.mix_l2 * self.network.tokens.penalty()).backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.learning, self.config.clip_norm)
+        norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.clip_norm)
         if not math.isfinite(loss.item() + norm.item()):
             raise DataError(
                 f"the loss is {loss.item()} and the gradient's norm {norm.item()} in epoch "
-                f"{progress.epoch + 1}; begin again with a smaller learning_rate"
+                f"{progress.epoch + 1}; start again with a smaller learning_rate"
             )
         self.optimizer.step()
         return float(loss.item())
 
-    def checkpoint(self, progress: Progress, best: dict[str, Tensor]) -> Checkpoint:
+    def checkpoint(self, progress: FitProgress, best: dict[str, Tensor]) -> Checkpoint:
         """Return all that resuming needs."""
         tensors = {f"network.{name}": value for name, value in _weights(self.network).items()}
         tensors |= {f"best.{name}": value for name, value in best.items()}
-        for number, memory in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{number}.{name}": value for name, value in memory.items()}
+        for number, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
         return Checkpoint(tensors, asdict(progress))
 
-    def load(self, checkpoint: Checkpoint) -> tuple[Progress, dict[str, Tensor]]:
-        """Put everything back; return where the run stood and its best weights."""
+    def load(self, checkpoint: Checkpoint) -> tuple[FitProgress, dict[str, Tensor]]:
+        """Restore a checkpoint; return the progress of the run and its best weights."""
         parts: dict[str, dict[str, Tensor]] = {"network": {}, "best": {}, "optimizer": {}}
         for name, tensor in checkpoint.tensors.items():
             part, _, rest = name.partition(".")
@@ -235,9 +248,9 @@ class _Learner:
             raise ConfigError(
                 "the checkpoint belongs to another network; choose another folder, or remove it"
             ) from None
-        memory: dict[int, dict[str, Tensor]] = {}
+        states: dict[int, dict[str, Tensor]] = {}
         for name, tensor in parts["optimizer"].items():
             number, _, rest = name.partition(".")
-            memory.setdefault(int(number), {})[rest] = tensor
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": memory})
-        return Progress(**checkpoint.facts), parts["best"]
+            states.setdefault(int(number), {})[rest] = tensor
+        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": states})
+        return FitProgress(**checkpoint.facts), parts["best"]

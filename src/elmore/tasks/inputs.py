@@ -1,8 +1,8 @@
-"""Sentences in, what a task's network reads of each token out: [static; ELMo].
+"""Sentences in, the input of a task's network for each token out: [static; ELMo].
 
-The paper's arrangement (section 3.3): the biLM is frozen, its layers are mixed with weights s and a
-scale gamma that the task learns, and the mix stands beside a static vector at the input of the
-task's RNN; a second mix, with weights of its own, may stand beside what the RNN gives.
+As in the paper (section 3.3): the biLM is frozen, its layers are mixed with weights s and a scale
+gamma that the task learns, and the mix is concatenated with a static vector at the input of the
+task's RNN; a second mix, with weights of its own, may be concatenated with the RNN's output.
 
 Shapes: B sentences, T tokens, L+1 layers, D dim of ELMo, S of the static vectors, C characters.
 """
@@ -21,7 +21,7 @@ from elmore.errors import ConfigError
 from elmore.model import ScalarMix, with_context_layer
 from elmore.model.mix import Norm
 from elmore.static import StaticVectors
-from elmore.tasks.layer_cache import StoredLayers, Tokens
+from elmore.tasks.layer_cache import StoredLayers, TokenTuple
 from elmore.text import CharEncoder
 
 Where = Literal["input", "output", "both"]
@@ -30,7 +30,7 @@ MixedLayers = Literal["mix", "top"] | int
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """What is known of the tokens of B sentences, padded to the longest."""
+    """The tokens of B sentences as a network reads them, padded to the longest."""
 
     mask: Tensor
     """(B, T), true at real tokens."""
@@ -39,35 +39,35 @@ class TokenBatch:
     layers: Tensor | None = None
     """(L + 1, B, T, D), of a frozen biLM; L + 2 with the context layer."""
     elmo_ids: Tensor | None = None
-    """(B, T + 2, C), for a biLM that learns too."""
+    """(B, T + 2, C), for a biLM that is fine-tuned."""
     char_ids: Tensor | None = None
-    """(B, T, C), for a network that spells words itself."""
+    """(B, T, C), for a network with a character CNN of its own."""
     marks: Tensor | None = None
-    """(B, T), 1 at the word of each sentence that is asked about, else 0."""
+    """(B, T), 1 at the predicate of each sentence, else 0."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the vectors of tokens come from; at least one is there."""
+    """Where the vectors of tokens come from: at least one of ELMo and static vectors."""
 
     elmo: Elmo | None
     static: StaticVectors | None
     freeze: bool = True
-    """Whether the biLM's layers are read from disk and do not learn."""
+    """Whether the biLM is frozen, and its layers are read from disk."""
     characters: CharEncoder | None = None
-    """For a network that spells words itself."""
+    """For a network with a character CNN of its own."""
 
     def __post_init__(self) -> None:
         if self.elmo is None and self.static is None:
-            raise ConfigError("there are no vectors to learn from; give elmo, static, or both")
+            raise ConfigError("there are no vectors to train on; give elmo, static, or both")
 
 
-class Sentences:
-    """Tokenized sentences, none empty, and what their sources say of them, for batches."""
+class SentenceFeatures:
+    """Tokenized sentences, none empty, with the vectors of their tokens, for batches."""
 
     def __init__(
         self,
-        tokens: Sequence[Tokens],
+        tokens: Sequence[TokenTuple],
         sources: Sources,
         layers: StoredLayers | None,
         marks: Sequence[int] | None = None,
@@ -81,7 +81,7 @@ class Sentences:
 
     @cached_property
     def _static_rows(self) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        """Where each token's static vector is, -1 if nowhere, (N,)."""
+        """The row of each token's static vector, -1 if it has none, (N,)."""
         static = self.sources.static
         assert static is not None
         rows = {word: static.row(word) for sentence in self.tokens for word in sentence}
@@ -106,8 +106,8 @@ class Sentences:
         elif sources.elmo is not None:
             elmo_ids = sources.elmo.ids([list(sentence) for sentence in words]).ids
         if sources.characters is not None:
-            spelled = sources.characters.encode([word for sentence in words for word in sentence])
-            char_ids = _padded(torch.from_numpy(spelled), mask)
+            ids = sources.characters.encode([word for sentence in words for word in sentence])
+            char_ids = _padded(torch.from_numpy(ids), mask)
         if self.marks is not None:
             asked = np.array([self.marks[k] for k in chosen])
             marks = torch.from_numpy((np.arange(mask.shape[1]) == asked[:, None]).astype(np.int64))
@@ -115,14 +115,14 @@ class Sentences:
 
 
 def _padded(values: Tensor, mask: "np.ndarray[tuple[int, int], np.dtype[np.bool_]]") -> Tensor:
-    """Lay the rows of all tokens, (N, ...), out as (B, T, ...), 0 where there is none."""
+    """Return the rows of all tokens, (N, ...), as (B, T, ...), 0 at padding."""
     padded = values.new_zeros(*mask.shape, *values.shape[1:])
     padded[torch.from_numpy(mask)] = values
     return padded
 
 
 class TokenInput(nn.Module):
-    """Gives a network its input and, if asked, what stands beside its output."""
+    """Gives a network its input and, if asked, what is concatenated with its output."""
 
     def __init__(
         self,
@@ -146,9 +146,9 @@ class TokenInput(nn.Module):
         self.bilm = None if elmo is None or sources.freeze else elmo.bilm
         elmo_dim = 0 if elmo is None else elmo.dim
         self.dim = (0 if static is None else static.dim) + elmo_dim * (self.input_mix is not None)
-        """Numbers in a token's input."""
+        """Dimensions of a token's input."""
         self.output_dim = elmo_dim * (self.output_mix is not None)
-        """Numbers that stand beside what the network gives; 0 if there are none."""
+        """Dimensions that are concatenated with the RNN's output; 0 if none are."""
         if not self.dim:
             raise ConfigError(
                 "ELMo at the output alone leaves the input empty; give static vectors too, "
@@ -170,12 +170,12 @@ class TokenInput(nn.Module):
 
     @property
     def mixes(self) -> dict[str, ScalarMix]:
-        """The mixes, by where they stand."""
+        """The mixes, by where they are."""
         both = {"input": self.input_mix, "output": self.output_mix}
         return {name: mix for name, mix in both.items() if mix is not None}
 
     def penalty(self) -> Tensor:
-        """Return the sum of the squares of the mixes' weights, which L2 makes small."""
+        """Return the sum of the squares of the mixes' weights, for L2 regularization."""
         squares = [mix.w.square().sum() for mix in self.mixes.values()]
         return torch.stack(squares).sum() if squares else torch.zeros(())
 

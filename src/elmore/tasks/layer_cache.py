@@ -1,8 +1,8 @@
-"""Sentences in, the frozen biLM's layers out: computed once, kept on disk, mapped into memory.
+"""Sentences in, the frozen biLM's layers out: computed once, stored on disk, memory-mapped.
 
 A file holds all tokens of some sentences, (N, L + 1, D), or L + 2 with the context layer. Its name
-is a hash of the sentences and of all that decides the vectors, so the same data with the same model
-is found again, and any other is not.
+is a hash of the sentences and of all that decides the vectors, so that it is found again for the
+same data and model only.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ from elmore.embed import Elmo
 from elmore.embed.pooling import Layers
 from elmore.embed.results import DType
 
-Tokens = tuple[str, ...]
+TokenTuple = tuple[str, ...]
 StoredLayers = npt.NDArray[Any]
 """The layers of all tokens of some sentences, one sentence after the other, (N, L + 1, D)."""
 
-Read = Callable[[int, int], None]
-"""Is told how many sentences the biLM has read, and of how many."""
+OnEncoded = Callable[[int, int], None]
+"""Is told how many sentences the biLM has encoded, and of how many."""
 
 _SENTENCES_AT_ONCE = 512
 _DECIDING = ("model", "known words", "normalization", "precision")
@@ -31,12 +31,12 @@ _DECIDING = ("model", "known words", "normalization", "precision")
 
 def stored_layers(
     elmo: Elmo,
-    sentences: Sequence[Tokens],
+    sentences: Sequence[TokenTuple],
     folder: Path,
     dtype: DType,
-    read: Read = lambda done, of: None,
     *,
     context_layer: bool = False,
+    on_progress: OnEncoded = lambda done, total: None,
 ) -> StoredLayers:
     """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already.
 
@@ -50,7 +50,7 @@ def stored_layers(
         folder.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(f".{os.getpid()}.part")  # another process may write it too
         try:
-            _write(elmo, sentences, beside, layers=layers, dtype=dtype, read=read)
+            _write(elmo, sentences, beside, layers=layers, dtype=dtype, on_progress=on_progress)
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
@@ -64,7 +64,7 @@ def deciding_facts(elmo: Elmo) -> dict[str, str]:
     return {name: facts[name] for name in _DECIDING}
 
 
-def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType, context_layer: bool) -> str:
+def _name(elmo: Elmo, sentences: Sequence[TokenTuple], dtype: DType, context_layer: bool) -> str:
     deciding = [dtype, *deciding_facts(elmo).values(), *["context"] * context_layer]
     digest = hashlib.blake2b(repr(deciding).encode(), digest_size=16)
     for sentence in sentences:
@@ -74,12 +74,12 @@ def _name(elmo: Elmo, sentences: Sequence[Tokens], dtype: DType, context_layer: 
 
 def _write(
     elmo: Elmo,
-    sentences: Sequence[Tokens],
+    sentences: Sequence[TokenTuple],
     path: Path,
     *,
     layers: Sequence[Layers],
     dtype: DType,
-    read: Read,
+    on_progress: OnEncoded,
 ) -> None:
     shape = (sum(map(len, sentences)), len(layers), elmo.dim)
     stored = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
@@ -91,5 +91,5 @@ def _write(
             for depth, layer in enumerate(layers):
                 stored[place : place + n_tokens, depth] = found.vectors[layer]
             place += n_tokens
-        read(first + len(some), len(sentences))
+        on_progress(first + len(some), len(sentences))
     stored.flush()

@@ -1,4 +1,4 @@
-"""Right answers and given answers in, scores out: accuracy, F1 of labels, F1 of spans."""
+"""Right labels and predicted labels in, scores out: accuracy, F1 of labels, F1 of spans."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -9,29 +9,29 @@ from elmore.tasks.schemes import spans_of
 
 @dataclass(frozen=True)
 class ClassScore:
-    """How well one label or kind of span was found."""
+    """The scores of one label or type of span."""
 
     precision: float
     recall: float
     f1: float
     support: int
-    """How often it is right."""
+    """How often it occurs."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a task was done."""
+    """The scores of a task."""
 
     metric: str
     """What `score` is: "accuracy" or "span F1"."""
     score: float
     accuracy: float
-    """The share of labels, or of tags, that is right."""
+    """The share of labels, or of tags, that is correct."""
     macro_f1: float
-    """The mean F1 of all labels or kinds."""
+    """The mean F1 of all labels or types of spans."""
     classes: dict[str, ClassScore]
     confusion: dict[str, dict[str, int]]
-    """How often a right label, then a given one, met; empty for spans."""
+    """Counts by right label, then predicted label; empty for spans."""
 
 
 def evaluate_labels(right: Sequence[str], given: Sequence[str]) -> Evaluation:
@@ -49,7 +49,7 @@ def evaluate_labels(right: Sequence[str], given: Sequence[str]) -> Evaluation:
 
 
 def evaluate_spans(right: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> Evaluation:
-    """Compare the spans of tagged sentences: one is found if its place and kind are right."""
+    """Compare the spans of tagged sentences: a span counts if its boundaries and type are right."""
     n_right: Counter[str] = Counter()
     n_given: Counter[str] = Counter()
     both: Counter[str] = Counter()

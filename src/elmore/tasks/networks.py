@@ -1,7 +1,7 @@
 """The networks of the tasks, each a known strong baseline, small enough to read.
 
-Each takes batches of tokens and gives scores. What a network is given at its output stands beside
-what its RNN gives, as in the paper's Table 3.
+Each takes batches of tokens and gives scores. A second mix at the output is concatenated with what
+the RNN gives, as in the paper's Table 3.
 
 Shapes: B sentences, T tokens, H hidden_dim, K labels.
 """
@@ -26,7 +26,7 @@ class Batch(NamedTuple):
     """(B,) labels, or (B, T) tags, 0 at padding."""
 
 
-def _turned(vectors: Tensor, order: Tensor) -> Tensor:
+def _reordered(vectors: Tensor, order: Tensor) -> Tensor:
     """Give the rows of (B, T, D) in another order."""
     return vectors.flatten(0, 1)[order].view_as(vectors)
 
@@ -34,8 +34,8 @@ def _turned(vectors: Tensor, order: Tensor) -> Tensor:
 class BiLstm(nn.Module):
     """A bidirectional LSTM over the real tokens.
 
-    Two LSTMs, one of which reads each sentence turned round. Packed sequences would say the same,
-    but torch's fast LSTM does not read them.
+    Two LSTMs, one of which reads each sentence reversed. Packed sequences would give the same, but
+    torch's fast LSTM does not take them.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class BiLstm(nn.Module):
         order = (mirrored + starts[:, None]).flatten()
         for depth, (ahead, back) in enumerate(zip(self.ahead, self.back, strict=True)):
             given = self.dropout(vectors) if depth else vectors
-            read_back = _turned(back(_turned(given, order))[0], order)
+            read_back = _reordered(back(_reordered(given, order))[0], order)
             vectors = torch.cat([ahead(given)[0], read_back], dim=2)
         return vectors.masked_fill(~mask[:, :, None], 0.0)
 
@@ -129,7 +129,7 @@ class TextNetwork(_LabelNetwork):
 
 
 class PairNetwork(_LabelNetwork):
-    """ESIM (Chen et al. 2017): two texts, each read beside what it attends to in the other."""
+    """ESIM (Chen et al. 2017): two texts, each beside what it attends to in the other."""
 
     def __init__(
         self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float
@@ -148,9 +148,9 @@ class PairNetwork(_LabelNetwork):
         """Return the scores of the labels, (B, K)."""
         first, second = batch.sides
         a, b = self._encode(first), self._encode(second)
-        alike = a @ b.transpose(1, 2)
-        a_attends = _masked_softmax(alike, second.mask[:, None]) @ b
-        b_attends = _masked_softmax(alike.transpose(1, 2), first.mask[:, None]) @ a
+        similarity = a @ b.transpose(1, 2)
+        a_attends = _masked_softmax(similarity, second.mask[:, None]) @ b
+        b_attends = _masked_softmax(similarity.transpose(1, 2), first.mask[:, None]) @ a
         pooled = torch.cat(
             [self._compose(a, a_attends, first.mask), self._compose(b, b_attends, second.mask)],
             dim=1,
@@ -203,22 +203,22 @@ class TagNetwork(nn.Module):
         (side,) = batch.sides
         vectors, beside = self.tokens(side)
         if self.spell is not None:
-            vectors = torch.cat([vectors, self._spelled(side)], dim=2)
+            vectors = torch.cat([vectors, self._char_vectors(side)], dim=2)
         if self.mark is not None:
             vectors = torch.cat([vectors, self.mark(side.marks)], dim=2)
         read = self.encode(self.dropout(vectors), side.mask)
         scores: Tensor = self.emit(self.dropout(_beside(read, beside)))
         return scores
 
-    def _spelled(self, side: TokenBatch) -> Tensor:
-        """Convolve the characters of each word; padding has none, (B, T, char_filters)."""
+    def _char_vectors(self, side: TokenBatch) -> Tensor:
+        """Return the character CNN of each word, 0 at padding, (B, T, char_filters)."""
         assert self.spell is not None
         assert self.convolve is not None
         assert side.char_ids is not None
         words = self.convolve(self.spell(side.char_ids[side.mask]).transpose(1, 2)).amax(2)
-        spelled: Tensor = words.new_zeros(*side.mask.shape, words.shape[1])
-        spelled[side.mask] = words
-        return spelled
+        vectors: Tensor = words.new_zeros(*side.mask.shape, words.shape[1])
+        vectors[side.mask] = words
+        return vectors
 
     def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
         """Return the mean negative log-likelihood of a sentence's tags."""

@@ -1,56 +1,31 @@
-"""Files of labelled examples in, texts and labels out: the formats in which they are published.
+"""Files of labelled examples in, texts and labels out, in the formats of published datasets.
 
 Texts and pairs are records of .tsv, .csv or .jsonl with named fields, or lines of a label and a
-text; tagged sentences are columns (CoNLL) or CoNLL-U. Any of them may be packed. Whatever is wrong
-is said with its file and line.
+text; tagged sentences are columns (CoNLL) or CoNLL-U. Any of them may be compressed. Errors name
+the file and the line.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from elmore.corpus.compression import decompressed_name, open_decompressed
 from elmore.corpus.lines import decode_lines
 from elmore.corpus.records import numbered_lines, read_records, value_of
 from elmore.errors import ConfigError, DataError
+from elmore.tasks.examples import Clause, Examples
 
-Tokens = list[str]
 TextFormat = Literal["auto", "tsv", "csv", "jsonl", "lines", "trec"]
 TagFormat = Literal["auto", "conll", "conllu", "wikiann", "srl"]
 PairFormat = Literal["auto", "tsv", "csv", "jsonl", "snli", "sick"]
 
 
-class Clause(NamedTuple):
-    """A sentence and its predicate, whose roles are asked for."""
-
-    tokens: Tokens
-    place: int
-    """Which of the tokens is the predicate."""
-
-
-@dataclass(frozen=True)
-class Examples:
-    """What a task learns from, or is measured on."""
-
-    X: list[Any]
-    """Texts; or sentences, lists of tokens; or clauses; or pairs of texts."""
-    y: list[Any]
-    """A label for each; or a list of tags, one for each token."""
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def __getitem__(self, rows: slice) -> "Examples":
-        return Examples(self.X[rows], self.y[rows])
-
-
 # --- texts and pairs ------------------------------------------------------------------------------
 
 
-def read_texts(
+def read_labelled(
     path: str | Path,
     *,
     format: TextFormat = "auto",  # noqa: A002  it is what users call it
@@ -60,7 +35,7 @@ def read_texts(
     """Read labelled texts.
 
     "lines" has a label, a space and a text on each line (as SST is distributed); "trec" the same,
-    and of a label such as DESC:manner the first part counts. "auto" goes by the file's name.
+    with the fine part of a label such as DESC:manner dropped. "auto": by the file's name.
     """
     path = Path(path)
     form = _format(path, format, ("tsv", "csv", "jsonl"), "lines")
@@ -131,7 +106,7 @@ def read_tagged(
     """Read tagged sentences: a token and its tags a line, a blank line between two sentences.
 
     Columns are counted from 0, or from the end if negative; CoNLL-U is read for its words and
-    universal parts of speech. "wikiann" takes the language off each token (en:Seoul). "srl" is
+    universal parts of speech. "wikiann" removes the language from each token (en:Seoul). "srl" is
     CoNLL-2005: a token, its lemma if it is a predicate or -, and a column of roles for each
     predicate of the sentence; each gives a clause.
     """
@@ -141,42 +116,73 @@ def read_tagged(
         return _checked(_read_clauses(path), path)
     if form == "conllu":
         token_column, tag_column = 1, 3
-    sentences: list[Tokens] = [[]]
-    tags: list[Tokens] = [[]]
+    sentences = _column_sentences(path, form)
+    for (number, row), *_ in sentences:
+        if len(row) < 2:
+            raise DataError(f"{path}, line {number}, has one column; expected a token and its tag")
+        _check_columns(path, number, row, {"token": token_column, "tag": tag_column})
+    tokens = [_column(sentence, token_column, form) for sentence in sentences]
+    tags = [_column(sentence, tag_column, "tag") for sentence in sentences]
+    return _checked(Examples(tokens, tags), path)
+
+
+def read_sentences(path: str | Path, *, token_column: int = 0) -> list[list[str]]:
+    """Read the tokens of the sentences of a CoNLL or CoNLL-U file; it may have no tags."""
+    path = Path(path)
+    form = _format(path, "auto", ("conllu",), "conll")
+    token_column = 1 if form == "conllu" else token_column
+    sentences = _column_sentences(path, form)
+    for (number, row), *_ in sentences:
+        _check_columns(path, number, row, {"token": token_column})
+    return [_column(sentence, token_column, form) for sentence in sentences]
+
+
+def is_column_file(path: Path) -> bool:
+    """Say whether a file has a token and its tags a line, by its name: .conll or .conllu."""
+    return Path(decompressed_name(path)).suffix.lower() in (".conll", ".conllu")
+
+
+def _column_sentences(path: Path, form: str) -> list[list[tuple[int, list[str]]]]:
+    """Return the columns of each token of each sentence, with the number of its line."""
+    sentences: list[list[tuple[int, list[str]]]] = [[]]
     expected: tuple[int, int] | None = None
     for number, line in _numbered(path):
         if not line.strip():
             sentences.append([])
-            tags.append([])
             continue
         row = line.split("\t") if form == "conllu" or "\t" in line else line.split()
         if line.startswith("-DOCSTART-") or (form == "conllu" and line.startswith("#")):
             continue
         if form == "conllu" and not row[0].isdecimal():
-            continue  # 1-2 for words written together, 1.1 for words that are not there
+            continue  # 1-2 are words written together, 1.1 empty nodes
         expected = expected or (len(row), number)
-        if len(row) < 2:
-            raise DataError(f"{path}, line {number}, has one column; expected a token and its tag")
         if len(row) != expected[0]:
             raise DataError(
                 f"{path}, line {number}, has {len(row)} columns; "
                 f"expected {expected[0]}, as line {expected[1]} has"
             )
-        if not (-len(row) <= tag_column < len(row) and -len(row) <= token_column < len(row)):
-            raise ConfigError(
-                f"{path}, line {number}, has {len(row)} columns, and the token is to stand in "
-                f"{token_column}, the tag in {tag_column}; they are counted from 0"
-            )
-        token = row[token_column]
-        sentences[-1].append(re.sub(r"^\w+:", "", token) if form == "wikiann" else token)
-        tags[-1].append(row[tag_column].strip())
-    kept = [k for k, sentence in enumerate(sentences) if sentence]
-    return _checked(Examples([sentences[k] for k in kept], [tags[k] for k in kept]), path)
+        sentences[-1].append((number, row))
+    return [sentence for sentence in sentences if sentence]
+
+
+def _check_columns(path: Path, number: int, row: list[str], asked: dict[str, int]) -> None:
+    if not all(-len(row) <= column < len(row) for column in asked.values()):
+        places = " and ".join(f"the {name} in column {column}" for name, column in asked.items())
+        raise ConfigError(
+            f"{path}, line {number}, has {len(row)} columns; expected {places}, counted from 0"
+        )
+
+
+def _column(sentence: list[tuple[int, list[str]]], column: int, form: str) -> list[str]:
+    cells = [row[column] for _, row in sentence]
+    if form == "wikiann":
+        return [re.sub(r"^\w+:", "", token) for token in cells]
+    return [tag.strip() for tag in cells] if form == "tag" else cells
 
 
 def _read_clauses(path: Path) -> Examples:
     clauses: list[Clause] = []
-    tags: list[Tokens] = []
+    tags: list[list[str]] = []
     rows: list[list[str]] = []
     first = 0
     for number, line in chain(_numbered(path), [(0, "")]):
@@ -201,7 +207,7 @@ def _read_clauses(path: Path) -> Examples:
     return Examples(clauses, tags)
 
 
-def _roles(column: Tokens) -> Tokens:
+def _roles(column: list[str]) -> list[str]:
     """Return roles in BIO, from BIO or from brackets such as (A0* and *); V is the predicate's."""
     tags, kind = [], "O"
     for cell in column:
@@ -242,7 +248,7 @@ def _checked(examples: Examples, path: Path) -> Examples:
 
 
 READERS: dict[str, Callable[..., Examples]] = {
-    "classify": read_texts,
+    "classify": read_labelled,
     "tag": read_tagged,
     "pair": read_pairs,
 }

@@ -32,16 +32,16 @@ def write_task(folder: Path, content: Mapping[str, Any], weights: Mapping[str, T
 
 
 def load_weights(folder: Path, network: nn.Module) -> None:
-    """Put the saved weights into a network of the same shape."""
+    """Load the saved weights into a network of the same shape."""
     try:
         network.load_state_dict(load_file(folder / WEIGHTS))
     except (SafetensorError, RuntimeError, FileNotFoundError) as error:
         reason = str(error).partition("\n")[0]
-        raise FormatError(f"{folder / WEIGHTS} cannot be read ({reason}); copy it anew") from None
+        raise FormatError(f"{folder / WEIGHTS} cannot be read ({reason}); copy it again") from None
 
 
 def read_task_config(folder: Path) -> dict[str, Any]:
-    """Read what a saved folder says of itself."""
+    """Read the config of a saved folder."""
     if not (folder / CONFIG).exists():
         raise FormatError(f"{folder} has no {CONFIG}; expected the folder of a trained task")
     return read_format(folder / CONFIG, FORMAT)

@@ -1,4 +1,4 @@
-"""Tags of words in, spans out: BIO and BIOES, and which tag may follow which.
+"""Tags of words in, spans out: BIO and BIOES, and the allowed transitions of tags.
 
 B-X begins a span of kind X, I-X continues it; in BIOES E-X ends it and S-X is one of a single
 word. O is outside. A file may begin a span with I-X after something else (the IOB1 of old files):
@@ -40,8 +40,8 @@ def spans_of(tags: Sequence[str]) -> list[Span]:
     kind, start = "", 0
     for place, tag in enumerate([*tags, "O"]):
         prefix, _, found = tag.partition("-")
-        goes_on = prefix in ("I", "E") and found == kind
-        if kind and not goes_on:
+        continues = prefix in ("I", "E") and found == kind
+        if kind and not continues:
             spans.append(Span(kind, start, place))
             kind = ""
         if prefix in ("B", "S", "I", "E") and not kind:
@@ -78,9 +78,9 @@ def allowed_transitions(tags: Sequence[str], scheme: Scheme) -> Tensor:
     if scheme == "none":
         return allowed
     ends_open = {"B", "I"} if scheme == "bioes" else set()
-    begun = [tag.partition("-") for tag in [*tags, "O", "O"]]  # the beginning and end are outside
-    for i, (before, _, kind) in enumerate(begun):
-        for j, (after, _, next_kind) in enumerate(begun):
+    parts = [tag.partition("-") for tag in [*tags, "O", "O"]]  # the beginning and end are outside
+    for i, (before, _, kind) in enumerate(parts):
+        for j, (after, _, next_kind) in enumerate(parts):
             inside = after in ("I", "E")
             if inside:
                 allowed[i, j] = before in ("B", "I") and kind == next_kind

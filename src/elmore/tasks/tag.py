@@ -13,8 +13,10 @@ from torch import Tensor, nn
 from elmore.errors import DataError
 from elmore.tasks.crf import Crf
 from elmore.tasks.estimator import TaskModel
+from elmore.tasks.examples import Examples
+from elmore.tasks.features import ExampleTexts, Tokenize
+from elmore.tasks.head import TaskHead
 from elmore.tasks.inputs import TokenInput
-from elmore.tasks.layer_cache import Tokens
 from elmore.tasks.metrics import Evaluation, evaluate_spans, evaluate_tags
 from elmore.tasks.networks import Batch, TagNetwork
 from elmore.tasks.schemes import Scheme, allowed_transitions, scheme_of, to_bio, to_bioes
@@ -23,62 +25,52 @@ from elmore.text import N_CHARACTERS, CharEncoder
 _ENCODER = CharEncoder(24)
 
 
-@dataclass(repr=False, eq=False)
-class Tagger(TaskModel):
-    """Gives each word of a sentence its tag: a biLSTM-CRF on [static; ELMo; characters].
+class TagHead(TaskHead):
+    """A tag for each word; spans in BIO are learned as BIOES and given back as BIO."""
 
-    Tags of spans may be BIO or BIOES: inside it is always BIOES, which learns better, and what is
-    predicted is in the scheme of the training examples. Sentences are lists of tokens; strings are
-    tokenized. With `predicate`, each is a `Clause`, or a pair of tokens and the predicate's place.
-    """
-
-    char_filters: int = 64
-    """Filters of the tagger's own character CNN; 0: it has none."""
-    predicate: bool = False
-    """Whether each sentence comes with the place of its predicate, as semantic roles need."""
-
-    task: ClassVar[str] = "tag"
-
-    def predict(self, X: Sequence[Any]) -> list[list[str]]:
-        """Return the tags of each sentence."""
-        return self._predict(X, self._decode)
-
-    def predict_proba(self, X: Sequence[Any]) -> list[npt.NDArray[np.float64]]:
-        """Return the probability of each tag of each word, (words, K) for each sentence.
-
-        Columns are `tags_`.
-        """
-        return self._predict(X, self._marginals)
+    def __init__(
+        self, *, hidden_dim: int, dropout: float, char_filters: int, predicate: bool
+    ) -> None:
+        super().__init__()
+        self.characters = _ENCODER if char_filters else None
+        self.predicate = predicate
+        self._sizes: dict[str, Any] = {
+            "hidden_dim": hidden_dim, "dropout": dropout, "char_filters": char_filters,
+        }  # fmt: skip
 
     @property
-    def tags_(self) -> list[str]:
-        """The tags inside: those of the examples or, of spans, those of BIOES."""
-        classes: list[str] = self.classes_.tolist()
-        if self._scheme == "none":
-            return classes
-        kinds = sorted({tag.partition("-")[2] for tag in classes if tag != "O"})
+    def scheme(self) -> Scheme:
+        """The scheme of the training examples."""
+        return scheme_of(self.labels)
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags that the network scores: those of the examples or, of spans, BIOES."""
+        if self.scheme == "none":
+            return self.labels
+        kinds = sorted({tag.partition("-")[2] for tag in self.labels if tag != "O"})
         return ["O", *(f"{prefix}-{kind}" for kind in kinds for prefix in "BIES")]
 
-    @property
-    def _scheme(self) -> Scheme:
-        return scheme_of(self.classes_.tolist())
+    def check(self, examples: Examples) -> None:
+        """Refuse sentences that have not one tag for each token."""
+        for place, (one, tags) in enumerate(zip(examples.X, examples.y, strict=True)):
+            sentence, _ = self._clause(one)
+            if isinstance(sentence, str) or len(sentence) != len(tags):
+                raise DataError(
+                    f"sentence {place} has {len(sentence)} tokens and {len(tags)} tags; "
+                    "expected a list of tokens and a tag for each"
+                )
 
-    @property
-    def _characters(self) -> CharEncoder | None:
-        return _ENCODER if self.char_filters else None
-
-    def _sides(self, X: Sequence[Any]) -> tuple[list[Tokens], ...]:
-        return ([self._tokens(self._clause(one)[0]) for one in X],)
-
-    def _marks(self, X: Sequence[Any]) -> list[int] | None:
+    def texts(self, X: Sequence[Any], tokenize: Tokenize) -> ExampleTexts:
+        """Return the tokens of each sentence, and the place of its predicate if it has one."""
+        clauses = [self._clause(one) for one in X]
+        tokens = [tokenize(sentence) for sentence, _ in clauses]
         if not self.predicate:
-            return None
-        places = []
-        for tokens, place in map(self._clause, X):
-            if not 0 <= place < len(self._tokens(tokens)):
-                raise DataError(f"the predicate of {tokens!r} is at {place}; name a place in it")
-            places.append(int(place))
-        return places
+            return ExampleTexts((tokens,))
+        for words, (sentence, place) in zip(tokens, clauses, strict=True):
+            if not 0 <= place < len(words):
+                raise DataError(f"the predicate of {sentence!r} is at {place}; name a place in it")
+        return ExampleTexts((tokens,), [int(place) for _, place in clauses])
 
     def _clause(self, one: Any) -> tuple[Any, int]:
         """Return the sentence of an example, and its predicate's place if it has one."""
@@ -92,47 +84,78 @@ class Tagger(TaskModel):
             raise DataError(f"got {one!r}; expected tokens and the place of the predicate")
         return one if is_clause else (one, -1)
 
-    def _labels_of(self, y: Sequence[Any]) -> list[str]:
+    def labels_of(self, y: Sequence[Any]) -> list[str]:
+        """Return the tags of all words."""
         return [tag for tags in y for tag in tags]
 
-    def _targets(self, y: Sequence[Any]) -> list[Any]:
-        rows = {tag: row for row, tag in enumerate(self.tags_)}
-        inside = list if self._scheme == "none" else to_bioes
+    def targets(self, y: Sequence[Any]) -> list[Any]:
+        """Return the number of each word's tag."""
+        rows = {tag: row for row, tag in enumerate(self.tags)}
+        inside = list if self.scheme == "none" else to_bioes
         return [[rows[tag] for tag in inside(tags)] for tags in y]
 
-    def fit(self, X: Any, y: Any = None, **options: Any) -> "Tagger":  # noqa: D102
-        examples = self._examples(X, y)
-        for place, (one, tags) in enumerate(zip(examples.X, examples.y, strict=True)):
-            sentence, _ = self._clause(one)
-            if isinstance(sentence, str) or len(sentence) != len(tags):
-                raise DataError(
-                    f"sentence {place} has {len(sentence)} tokens and {len(tags)} tags; "
-                    "expected a list of tokens and a tag for each"
-                )
-        return super().fit(examples, **options)
-
-    def _make_network(self, tokens: TokenInput) -> nn.Module:
-        inside: Scheme = "none" if self._scheme == "none" else "bioes"
-        crf = Crf(len(self.tags_), allowed_transitions(self.tags_, inside))
+    def network(self, tokens: TokenInput) -> nn.Module:
+        """Return a new biLSTM-CRF."""
+        inside: Scheme = "none" if self.scheme == "none" else "bioes"
+        crf = Crf(len(self.tags), allowed_transitions(self.tags, inside))
         return TagNetwork(
-            tokens, crf, hidden_dim=self.hidden_dim, dropout=self.dropout,
-            n_characters=N_CHARACTERS["bytes"], char_filters=self.char_filters,
-            marks=self.predicate,
-        )  # fmt: skip
+            tokens, crf, n_characters=N_CHARACTERS["bytes"], marks=self.predicate, **self._sizes
+        )
 
-    def _decode(self, scores: Tensor, batch: Batch) -> list[Any]:
-        crf, names = self.network_.crf, self.tags_
-        assert isinstance(crf, Crf)
-        outside = to_bio if self._scheme == "bio" else list
-        found = crf.decode(scores, batch.sides[0].mask)
+    def decode(self, network: Any, scores: Tensor, batch: Batch) -> list[Any]:
+        """Return the best sequence of tags of each sentence."""
+        names, outside = self.tags, to_bio if self.scheme == "bio" else list
+        found = network.crf.decode(scores, batch.sides[0].mask)
         return [outside([names[k] for k in tags]) for tags in found]
 
-    def _marginals(self, scores: Tensor, batch: Batch) -> list[Any]:
-        crf, mask = self.network_.crf, batch.sides[0].mask
-        assert isinstance(crf, Crf)
+    def probabilities(self, network: Any, scores: Tensor, batch: Batch) -> list[Any]:
+        """Return the CRF's marginals, (words, K) for each sentence."""
+        mask = batch.sides[0].mask
         with torch.enable_grad():
-            found = crf.marginals(scores, mask)
+            found = network.crf.marginals(scores, mask)
         return [row[keep].double().numpy() for row, keep in zip(found, mask, strict=True)]
 
-    def _evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> Evaluation:
-        return (evaluate_tags if self._scheme == "none" else evaluate_spans)(right, given)
+    def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> Evaluation:
+        """Return the F1 of spans, or the accuracy of tags that mark no spans."""
+        return (evaluate_tags if self.scheme == "none" else evaluate_spans)(right, given)
+
+
+@dataclass(repr=False, eq=False)
+class Tagger(TaskModel):
+    """Tags each word of a sentence: a biLSTM-CRF on [static; ELMo; characters].
+
+    Span tags may be BIO or BIOES: the network uses BIOES, which learns better, and predictions are
+    in the scheme of the training examples. Sentences are lists of tokens; strings are tokenized.
+    With `predicate`, each is a `Clause`, or a pair of tokens and the predicate's place.
+    """
+
+    char_filters: int = 64
+    """Filters of the tagger's own character CNN; 0: it has none."""
+    predicate: bool = False
+    """Whether each sentence comes with the place of its predicate, as semantic roles need."""
+
+    task: ClassVar[str] = "tag"
+
+    def predict(self, X: Sequence[Any]) -> list[list[str]]:
+        """Return the tags of each sentence."""
+        return self._predict(X, self._head.decode)
+
+    def predict_proba(self, X: Sequence[Any]) -> list[npt.NDArray[np.float64]]:
+        """Return the probability of each tag of each word, (words, K) for each sentence.
+
+        Columns are `tags_`.
+        """
+        return self._predict(X, self._head.probabilities)
+
+    @property
+    def tags_(self) -> list[str]:
+        """The tags of `predict_proba`: those of the examples or, of spans, those of BIOES."""
+        head = self._head
+        assert isinstance(head, TagHead)
+        return head.tags
+
+    def _new_head(self) -> TaskHead:
+        return TagHead(
+            hidden_dim=self.hidden_dim, dropout=self.dropout, char_filters=self.char_filters,
+            predicate=self.predicate,
+        )  # fmt: skip

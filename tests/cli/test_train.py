@@ -1,31 +1,12 @@
 """A task from the command line: trained, stopped, used, measured, compared."""
 
-import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from elmore import StaticVectors
+from tests.cli.conftest import SMALL_TASK as SMALL
 
 from .conftest import Refused, Run
-
-SMALL = ["--hidden-dim", "8", "--n-epochs", "3", "--batch-size", "8", "--tokenizer", "whitespace"]
-
-
-@pytest.fixture
-def texts(tmp_path: Path) -> Path:
-    rows = [("good film", "yes"), ("bad film", "no"), ("a good one", "yes"), ("a bad one", "no")]
-    path = tmp_path / "texts.tsv"
-    path.write_text("text\tlabel\n" + "".join(f"{text}\t{label}\n" for text, label in rows * 5))
-    return path
-
-
-@pytest.fixture
-def static(tmp_path: Path) -> Path:
-    vectors = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
-    StaticVectors(["good", "bad", "film", "one", "a"], vectors).write_text(tmp_path / "vectors.txt")
-    return tmp_path / "vectors.txt"
 
 
 def test_classify(
@@ -91,42 +72,6 @@ def test_roles(elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path) 
     assert "name a place in it" in refused("predict", tmp_path / "task", "3\tShe sold it")
 
 
-def test_compare(elmore: Run, tiny_model: Path, texts: Path, static: Path, tmp_path: Path) -> None:
-    dev = tmp_path / "dev.tsv"
-    dev.write_text("".join(texts.read_text().splitlines(keepends=True)[:9]))
-    arguments = [
-        "compare", "classify", "--train", texts, "--dev", dev, "--out", tmp_path / "out",
-        "--elmo", tiny_model, "--static", static, "--variants", "static,elmo,static+elmo,both",
-        "--n-seeds", "2", *SMALL,
-    ]  # fmt: skip
-    done = elmore(*arguments)
-    assert done.code == 0
-    rows = [json.loads(line) for line in done.out.splitlines()]
-    assert [row["variant"] for row in rows] == ["static", "elmo", "static+elmo", "both"]
-    assert all(len(row["scores"]) == 2 for row in rows)
-    assert rows[0]["error_cut"] is None
-    assert done.err.count("seed") == 8
-    again = elmore(*arguments)
-    assert (again.out, again.err) == (done.out, "")  # nothing is trained again
-    runs = json.loads((tmp_path / "out/results.json").read_text())["runs"]
-    assert len(runs) == 8
-    other = elmore(*arguments, "--dropout", "0.1")
-    assert other.code == 2
-    assert "holds another comparison (settings differs)" in other.err
-
-
-def test_compare_on_examples_kept_back(
-    elmore: Run, tiny_model: Path, texts: Path, tmp_path: Path
-) -> None:
-    done = elmore(
-        "compare", "classify", "--train", texts, "--out", tmp_path / "out", "--elmo", tiny_model,
-        "--variants", "elmo", "--n-seeds", "1", "--dev-share", "0.2", "--max-train", "12", *SMALL,
-    )  # fmt: skip
-    assert done.code == 0
-    content = json.loads((tmp_path / "out/results.json").read_text())
-    assert (content["n_train"], content["n_dev"]) == (12, 4)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -134,7 +79,7 @@ def test_compare_on_examples_kept_back(
         (["--format", "conll"], "--format is 'conll'; expected one of auto, tsv"),
         (["--label-field", "mark"], "has no field 'mark'; name one of 'text', 'label'"),
         (["--layers", "all"], "expected mix, top, or the number of a layer"),
-        (["--elmo", "none"], "there are no vectors to learn from"),
+        (["--elmo", "none"], "there are no vectors to train on"),
         (["--elmo", "nowhere", "--n-epochs", "0"], "n_epochs is 0; expected a whole number"),
         (["--elmo", "nowhere"], "there is no folder 'nowhere'"),
     ],

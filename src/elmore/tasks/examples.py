@@ -1,0 +1,100 @@
+"""Labelled examples: what a task is trained on, or evaluated on, and how a dev set is held out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elmore.errors import ConfigError, DataError
+
+ClassWeight = Literal["none", "balanced"]
+LabelsOf = Callable[[Sequence[Any]], list[str]]
+"""Returns all labels of some answers: of tagged sentences, those of all their words."""
+
+
+class Clause(NamedTuple):
+    """A sentence and its predicate, whose semantic roles are asked for."""
+
+    tokens: list[str]
+    place: int
+    """Which of the tokens is the predicate."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What a task is trained on, or evaluated on."""
+
+    X: list[Any]
+    """Texts; or sentences, lists of tokens; or clauses; or pairs of texts."""
+    y: list[Any]
+    """A label for each; or a list of tags, one for each token."""
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, rows: slice) -> "Examples":
+        return Examples(self.X[rows], self.y[rows])
+
+    @classmethod
+    def of(cls, X: "Sequence[Any] | Examples", y: Sequence[Any] | None = None) -> "Examples":
+        """Return the examples that `fit` and `evaluate` are given, one label for each."""
+        found = X if isinstance(X, Examples) else cls(list(X), list(y if y is not None else []))
+        if not len(found) or len(found.X) != len(found.y):
+            raise DataError(
+                f"there are {len(found.X)} examples and {len(found.y)} labels; "
+                "expected one for each, and at least one"
+            )
+        return found
+
+
+def hold_out(
+    examples: Examples, labels_of: LabelsOf, *, share: float, seed: int
+) -> tuple[Examples, Examples]:
+    """Split examples at random into a training set and a dev set of this share."""
+    if not 0 < share < 1:
+        raise ConfigError(f"dev_share is {share}; expected a share between 0 and 1")
+    order = np.random.default_rng(seed).permutation(len(examples)).tolist()
+    n_dev = max(1, round(share * len(examples)))
+    if n_dev >= len(examples):
+        raise DataError("there is one example only; give more, or a dev set")
+    known: set[str] = set()
+    train: list[int] = []
+    dev: list[int] = []
+    for k in order:  # a label that no other example has must stay in training
+        labels = set(labels_of([examples.y[k]]))
+        (dev if len(dev) < n_dev and labels <= known else train).append(k)
+        known |= labels
+    if not dev:
+        raise DataError("each label has one example only; give a dev set")
+    first, second = (
+        Examples([examples.X[k] for k in rows], [examples.y[k] for k in rows])
+        for rows in (train, dev)
+    )
+    return first, second
+
+
+def label_set(train: Examples, dev: Examples, labels_of: LabelsOf) -> list[str]:
+    """Return the labels of the training set, which must have two or more and all of the dev set."""
+    labels = sorted(set(labels_of(train.y)))
+    if len(labels) < 2:
+        raise DataError(
+            f"all training examples have the label {labels[0]!r}; give examples of two or more"
+        )
+    unseen = sorted(set(labels_of(dev.y)) - set(labels))
+    if unseen:
+        raise DataError(
+            f"the dev set has {', '.join(map(repr, unseen))}, which the training set has not; "
+            "give training examples of each label"
+        )
+    return labels
+
+
+def class_weights(mode: ClassWeight, labels: Sequence[str], given: Sequence[str]) -> Tensor | None:
+    """Return the weight of each label in the loss, (K,), by how often it is among `given`."""
+    if mode == "none":
+        return None
+    counts = torch.tensor([given.count(label) for label in labels])
+    return len(given) / (len(counts) * counts)

@@ -1,0 +1,100 @@
+"""Texts of examples in, what a task's network reads of their tokens out.
+
+The biLM, the static vectors and the tokenizer are opened once. A frozen biLM reads each sentence
+once; its layers are stored on disk (layer_cache.py), for the run or, with a cache folder, for later
+runs too.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from elmore.embed import Elmo
+from elmore.static import StaticVectors
+from elmore.tasks.fit import FitEvent, OnProgress
+from elmore.tasks.inputs import SentenceFeatures, Sources
+from elmore.tasks.layer_cache import TokenTuple, deciding_facts, stored_layers
+from elmore.tasks.settings import TaskSettings
+from elmore.text import CharEncoder, Tokenizer, tokenizer_by_name
+
+Tokenize = Callable[[Any], TokenTuple]
+"""Returns the tokens of a text: a string, or a sequence of tokens already."""
+
+
+class ExampleTexts(NamedTuple):
+    """The texts of some examples, tokenized."""
+
+    sides: tuple[list[TokenTuple], ...]
+    """One text of each example, or two."""
+    marks: list[int] | None = None
+    """Which word of each example is asked about, if one is."""
+
+
+class FeatureExtractor:
+    """Tokenizes texts, and gives their sentences with the vectors of their tokens."""
+
+    def __init__(self, settings: TaskSettings, characters: CharEncoder | None) -> None:
+        self.settings = settings
+        elmo, static = settings.elmo, settings.static
+        if isinstance(elmo, str | Path):
+            elmo = Elmo.from_pretrained(elmo)
+        if isinstance(static, str | Path):
+            static = StaticVectors.load(static)
+        self.sources = Sources(elmo, static, settings.freeze, characters)
+        name = settings.tokenizer or (None if elmo is not None else "english")
+        vocab = None if elmo is None else elmo.model.vocab
+        self.tokenizer: Tokenizer = tokenizer_by_name(name, vocab) if name else elmo.tokenizer  # type: ignore[union-attr]
+
+    def tokenize(self, text: Any) -> TokenTuple:
+        """Return the tokens of a string; a sequence of tokens stays as it is."""
+        if isinstance(text, str):
+            return tuple(token.text for token in self.tokenizer(text))
+        return tuple(text)
+
+    def extract(
+        self, texts: ExampleTexts, cache: Path, on_progress: OnProgress = lambda event: None
+    ) -> tuple[SentenceFeatures, ...]:
+        """Return the sentences of each side; the biLM's layers are kept in, or found in, `cache`.
+
+        `on_progress` is told how many sentences the biLM has encoded.
+        """
+        settings, found = self.settings, []
+        for side in texts.sides:
+            tokens = [sentence or ("",) for sentence in side]  # a text may have no words
+            layers = None
+            if self.sources.elmo is not None and settings.freeze:
+                layers = stored_layers(
+                    self.sources.elmo, tokens, cache, settings.cache_dtype,
+                    context_layer=settings.context_layer,
+                    on_progress=lambda done, total: on_progress(FitEvent("encode", done, total)),
+                )  # fmt: skip
+            found.append(SentenceFeatures(tokens, self.sources, layers, texts.marks))
+        return tuple(found)
+
+    @contextmanager
+    def cache_folder(self) -> Iterator[Path]:
+        """Give the folder for the biLM's layers: that of the settings, or one that is deleted."""
+        if self.settings.cache is not None:
+            yield Path(self.settings.cache)
+            return
+        with TemporaryDirectory() as folder:
+            yield Path(folder)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return all that decides the features of given texts."""
+        elmo, static = self.sources.elmo, self.sources.static
+        return {
+            "tokenizer": self.tokenizer.name,
+            "elmo": elmo and deciding_facts(elmo),
+            "static": static and static.fingerprint(),
+        }
+
+    def origins(self) -> dict[str, Any]:
+        """Return where the biLM and the static vectors were found, with their hashes."""
+        elmo, static = self.sources.elmo, self.sources.static
+        return {
+            "elmo": elmo and {"source": elmo.source, "hash": elmo.model.fingerprint()},
+            "static": static and {"source": static.source, "hash": static.fingerprint()},
+        }

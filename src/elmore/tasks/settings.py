@@ -1,0 +1,90 @@
+"""The settings that all tasks share, each a field of a dataclass.
+
+So `get_params`, `clone` and the command line all know them. scikit-learn's base class is behind the
+extra `tasks`.
+"""
+
+import dataclasses
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+from elmore.checks import one_of
+from elmore.embed import Elmo
+from elmore.embed.results import DType
+from elmore.model.mix import Norm
+from elmore.static import StaticVectors
+from elmore.tasks.base import BaseEstimator
+from elmore.tasks.examples import ClassWeight
+from elmore.tasks.fit import FitConfig
+from elmore.tasks.inputs import MixedLayers, Where
+
+_NOT_SAVED = ("elmo", "static", "cache")
+
+
+@dataclass(repr=False, eq=False)
+class TaskSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What `Classifier`, `Tagger` and `PairClassifier` are all given."""
+
+    elmo: str | Path | Elmo | None = "en"
+    """The biLM: a bundled name, a model folder or an `Elmo`; None for static vectors alone."""
+    static: str | Path | StaticVectors | None = None
+    """Static vectors: a GloVe, word2vec or fastText file, an elmore folder of vectors, or None."""
+    _: KW_ONLY
+    where: Where = "input"
+    """Where the ELMo vectors are added: at the input of the task's RNN, at its output, or both."""
+    layers: MixedLayers = "mix"
+    """mix learns a weight for each biLM layer; top, or a number, takes one layer."""
+    context_layer: bool = False
+    """Whether the mix has one more layer: the states that predict each word without reading it."""
+    norm: Norm = "none"
+    """How the layers are normalized before they are mixed: none, or token."""
+    elmo_dropout: float = 0.5
+    """Dropout of the ELMo vectors."""
+    mix_l2: float = 0.001
+    """L2 regularization of the layer weights; large values keep them uniform."""
+    freeze: bool = True
+    """Whether the biLM is frozen, so that its vectors are computed once; if not, it is
+    fine-tuned."""
+    hidden_dim: int = 100
+    """Dimensions of each direction of the task's RNN."""
+    dropout: float = 0.3
+    """Dropout of the task's own layers."""
+    n_epochs: int = 20
+    """Epochs, at most."""
+    batch_size: int = 32
+    """Examples in a batch, at most; a small training set has smaller ones, down to 4, so that an
+    epoch has 20 updates."""
+    learning_rate: float = 0.002
+    """Adam's learning rate; it is halved when the dev score stops improving."""
+    clip_norm: float = 5.0
+    """The norm that gradients are clipped to."""
+    patience: int = 4
+    """Early stopping: epochs without a new best dev score after which training ends."""
+    class_weight: ClassWeight = "none"
+    """balanced: rare labels weigh more in the loss."""
+    dev_share: float = 0.1
+    """The share of the training examples that is held out for early stopping where no dev set is
+    given."""
+    tokenizer: str | None = None
+    """The tokenizer of raw strings; by default the biLM's own, or english without a biLM."""
+    cache: str | Path | None = None
+    """A folder to keep the biLM's vectors in for later runs; by default they are deleted after
+    training."""
+    cache_dtype: DType = "float16"
+    """The type of the stored biLM vectors."""
+    seed: int = 1
+    """Random seed."""
+
+    def check_settings(self) -> None:
+        """Refuse settings that `fit` would refuse, before examples are read."""
+        self.fit_config()
+        one_of(ClassWeight, class_weight=self.class_weight)
+
+    def fit_config(self) -> FitConfig:
+        """Return those that the training loop reads."""
+        return FitConfig(**{f.name: getattr(self, f.name) for f in dataclasses.fields(FitConfig)})
+
+    def saved_settings(self) -> dict[str, Any]:
+        """Return those that are written to disk: all but where vectors are."""
+        return {k: v for k, v in self.get_params().items() if k not in _NOT_SAVED}

@@ -1,0 +1,44 @@
+"""A saved task says which vectors it needs, and takes no others."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmore import Elmo
+from elmore.errors import ConfigError, FormatError
+from elmore.tasks import Classifier, Tagger
+from tests.tasks.made_examples import SMALL, texts
+
+
+def test_a_saved_task_whose_vectors_are_missing_or_others(tiny_model: Path, tmp_path: Path) -> None:
+    home = tmp_path / "elmo"
+    shutil.copytree(tiny_model, home)
+    Classifier(str(home), tokenizer="whitespace", **SMALL).fit(texts(20)).save(tmp_path / "task")
+    assert len(Classifier.load(tmp_path / "task").predict(["the film was good"])) == 1
+    with pytest.raises(FormatError, match="holds a task 'classify', not 'tag'"):
+        Tagger.load(tmp_path / "task")
+    home.rename(tmp_path / "moved")
+    with pytest.raises(FormatError, match="there is no folder"):
+        Classifier.load(tmp_path / "task")
+    moved = Classifier.load(tmp_path / "task", elmo=tmp_path / "moved")
+    with torch.no_grad():
+        bilm = moved.features_.sources.elmo.bilm
+        next(bilm.parameters()).add_(1)
+    other = moved.features_.sources.elmo
+    with pytest.raises(FormatError, match="was trained with other elmo vectors"):
+        Classifier.load(tmp_path / "task", elmo=other)
+    (tmp_path / "task/model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(FormatError, match="cannot be read"):
+        Classifier.load(tmp_path / "task", elmo=tmp_path / "moved")
+    with pytest.raises(FormatError, match="expected the folder of a trained task"):
+        Classifier.load(tmp_path)
+
+
+def test_a_task_from_an_elmo_of_nowhere(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    unnamed = Elmo(tiny_elmo.model)
+    Classifier(unnamed, tokenizer="whitespace", **SMALL).fit(texts(20)).save(tmp_path / "task")
+    with pytest.raises(ConfigError, match="does not say where its elmo vectors came from"):
+        Classifier.load(tmp_path / "task")
+    Classifier.load(tmp_path / "task", elmo=unnamed)
