@@ -8,17 +8,19 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 
 FAILURES = ("traceback", "believed", "slow", "memory", "crash")
 CASES_AT_ONCE = 200
+HOME = Path(__file__).resolve().parents[2]  # from where `tests` is imported
 
 
 def run_worker(first: int, last: int, only: str = "") -> Iterator[tuple[str, int, str, str]]:
     """Give the target, case, outcome and message of each; a worker that dies is a crash."""
     command = [sys.executable, "-m", "tests.fuzz.worker", str(first), str(last), only]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HOME) as worker:
         lines: Queue[str] = Queue()
         stream = worker.stdout
         assert stream is not None

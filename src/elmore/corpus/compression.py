@@ -68,7 +68,7 @@ def _open_zip(path: Path, mode: str) -> Iterator[IO[bytes]]:
         except _ZIP_DAMAGE as error:
             raise damaged(path, error) from None
         with content:
-            yield io.BufferedReader(content, _BYTES_AT_ONCE)  # type: ignore[arg-type]
+            yield io.BufferedReader(content, _BYTES_AT_ONCE)  # type: ignore[type-var]
 
 
 def _open_archive(raw: IO[bytes], path: Path) -> zipfile.ZipFile:
