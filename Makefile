@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
+MINUTES ?= 30
 
-.PHONY: help setup dev demo test lint types unit bench paper wheel clean
+.PHONY: help setup dev demo test lint types unit fuzz bench paper wheel clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -30,6 +31,9 @@ types: dev
 
 unit: dev
 	$(BIN)/python -m pytest -n 2
+
+fuzz: dev       ## damage files at random for MINUTES=30 and read them: only clear errors may come out
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png
 	$(BIN)/python benchmarks/embed.py --out build/embed

@@ -241,3 +241,28 @@ def test_errors_of_parquet_are_one_line(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"^[^\n]+$"):
             read(path)
     assert n_refused
+
+
+def test_a_zip_whose_table_of_contents_is_damaged(tmp_path: Path) -> None:
+    """Found by `make fuzz`: a negative offset, a version of the future, a name of no length."""
+    whole = zipped(LINES)
+    central, end = whole.index(b"PK\x01\x02"), whole.index(b"PK\x05\x06")
+    for place, value in (
+        (end + 12, b"\xff\xff\xff\x7f"),
+        (central + 6, b"\xff"),
+        (central + 28, b"\0"),
+        (central + 42, b"\xff\xff\xff\x7f"),
+    ):
+        path = tmp_path / "a.zip"
+        path.write_bytes(whole[:place] + value + whole[place + len(value) :])
+        with pytest.raises(DataError, match=r"a\.zip (is damaged|cannot be decompressed|holds 0)"):
+            read(path)
+
+
+def test_names_of_fields_are_cut_in_errors(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(["x" * 5000] * 100) + "\n")
+    path.write_text(path.read_text() + ",".join("y" * 100) + "\n")
+    with pytest.raises(DataError, match="has no field 'text'") as caught:
+        read(path)
+    assert len(str(caught.value)) < 1000

@@ -8,6 +8,7 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ from elmore.errors import DataError, MissingExtraError
 _BYTES_AT_ONCE = 2**16
 _ZSTD_BYTES_AT_ONCE = 2**8  # a block of 4 bytes may hold 128 kB, so that these hold 8 MB at most
 _ENCRYPTED = 0x1  # in the flags of a file in a zip
+# What zipfile raises for a damaged table of contents; the file itself is open by then.
+_ZIP_DAMAGE = (zipfile.BadZipFile, OSError, LookupError, ValueError, OverflowError, struct.error)
 
 
 @contextmanager
@@ -52,8 +55,8 @@ def damaged(path: Path, why: object) -> DataError:
 
 @contextmanager
 def _open_zip(path: Path, mode: str) -> Iterator[IO[bytes]]:
-    with zipfile.ZipFile(path) as archive:
-        files = [file for file in archive.infolist() if not file.is_dir()]
+    with path.open("rb") as raw, _open_archive(raw, path) as archive:
+        files = [file for file in archive.infolist() if not file.filename.endswith("/")]
         if len(files) != 1:
             raise DataError(f"{path} holds {len(files)} files; extract the one that you want")
         if files[0].flag_bits & _ENCRYPTED:
@@ -61,12 +64,27 @@ def _open_zip(path: Path, mode: str) -> Iterator[IO[bytes]]:
         try:
             content = archive.open(files[0])
         except NotImplementedError as error:
-            raise DataError(
-                f"{path} cannot be decompressed ({error}); extract it yourself, or compress it as "
-                "most programs do (deflate)"
-            ) from None
+            raise _unknown_method(path, error) from None
+        except _ZIP_DAMAGE as error:
+            raise damaged(path, error) from None
         with content:
             yield io.BufferedReader(content, _BYTES_AT_ONCE)  # type: ignore[type-var]
+
+
+def _open_archive(raw: IO[bytes], path: Path) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(raw)
+    except NotImplementedError as error:
+        raise _unknown_method(path, error) from None
+    except _ZIP_DAMAGE as error:
+        raise damaged(path, error) from None
+
+
+def _unknown_method(path: Path, error: object) -> DataError:
+    return DataError(
+        f"{path} cannot be decompressed ({error}); extract it yourself, or compress it as most "
+        "programs do (deflate)"
+    )
 
 
 def _open_zstd(path: Path, mode: str) -> IO[bytes]:

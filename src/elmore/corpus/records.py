@@ -59,7 +59,12 @@ def numbered_lines(
 
 
 def _no_field(field: str, where: str, known: Sequence[str]) -> DataError:
-    return DataError(f"{where} has no field {field!r}; name one of {', '.join(map(repr, known))}")
+    return DataError(f"{where} has no field {field!r}; name one of {_names([*map(repr, known)])}")
+
+
+def _names(names: Sequence[str]) -> str:
+    """Return the first few, each no longer than names are."""
+    return ", ".join([*(name[:40] for name in names[:10]), *["…"] * (len(names) > 10)])
 
 
 def _read_json_lines(path: Path, max_line_bytes: int) -> Iterator[tuple[str, Record]]:
@@ -82,7 +87,7 @@ def _with_header(rows: Iterator[tuple[str, list[str]]]) -> Iterator[tuple[str, R
             header = row
         elif len(row) != len(header):
             raise DataError(
-                f"{where} has {len(row)} columns; expected {len(header)}: {', '.join(header)}"
+                f"{where} has {len(row)} columns; expected {len(header)}: {_names(header)}"
             )
         else:
             yield where, dict(zip(header, row, strict=True))
