@@ -126,3 +126,21 @@ def test_a_checksum_finds_each_flipped_bit(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(FormatError, match="is missing"):
         check_file(path, record)
+
+
+class Checked(msgspec.Struct, frozen=True):
+    words: list[str]
+    share: float
+    checksum: str | None = None
+
+
+def test_a_file_with_a_checksum_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "facts.json"
+    write_json(path, Checked(["은행", "a"], 0.1))
+    assert read_metadata(path, Checked).words == ["은행", "a"]
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole.replace("0.1", "0.7"), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"facts.json is damaged: its checksum does not match"):
+        read_metadata(path, Checked)
+    path.write_text('{"words": [], "share": 1.0}')  # of a version that had none
+    assert read_metadata(path, Checked).checksum is None

@@ -15,7 +15,13 @@ import msgspec
 
 from elmore.errors import ConfigError, FormatError
 from elmore.locks import LOCK
-from elmore.metadata import MAX_BYTES, parse_json, read_limited
+from elmore.metadata import (
+    MAX_BYTES,
+    checksum_of,
+    has_checksum,
+    parse_json,
+    read_limited,
+)
 
 _OURS = "elmore-unfinished"  # in each folder that is being made, so that it is known for ours
 
@@ -45,10 +51,13 @@ def as_tuples(value: Any) -> Any:
 
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON object, of a mapping or of a metadata object, for people and machines."""
+    is_checked = has_checksum(content)
     if not isinstance(content, Mapping):
         content = msgspec.to_builtins(content)
     # NaN and infinity are not JSON, and would be refused when the file is read.
     finite = json.loads(json.dumps(content), parse_constant=lambda _: None)
+    if is_checked:
+        finite["checksum"] = checksum_of(finite)
     with new_file(path) as beside:
         beside.write_text(json.dumps(finite, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

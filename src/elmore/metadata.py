@@ -11,7 +11,9 @@ raises a ConfigError. To read a file:
 
     manifest = read_metadata(folder / "manifest.json", Manifest)
 
-and to write it: `write_json(path, manifest)` (folders.py). Choices made:
+and to write it: `write_json(path, manifest)` (folders.py). A Struct with a field
+`checksum: str | None = None` is written with a checksum of its other fields, and one that is there
+is verified: for files that nobody edits by hand. Choices made:
 
 - `format`, if it is a Literal, is looked at first, so that an unknown version is named as such.
 - A Struct's fields without a default are required, and `forbid_unknown_fields` is for its author to
@@ -33,6 +35,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import xxhash
 from msgspec import inspect
 
 from elmore.errors import ElmoreError, FormatError
@@ -53,9 +56,23 @@ def read_metadata(
     path: Path, description: type[T], *, max_bytes: int = MAX_BYTES, fix: str = FIX
 ) -> T:
     """Read a JSON file that is as its description says."""
-    return convert_metadata(
-        parse_json(read_limited(path, max_bytes), path), description, path, fix=fix
-    )
+    value = parse_json(read_limited(path, max_bytes), path)
+    found = convert_metadata(value, description, path, fix=fix)
+    if has_checksum(found) and value.get("checksum") not in (None, checksum_of(value)):
+        raise FormatError(f"{path} is damaged: its checksum does not match its fields; {fix}")
+    return found
+
+
+def has_checksum(content: object) -> bool:
+    """Return whether a description has a checksum of its own fields."""
+    return isinstance(content, msgspec.Struct) and "checksum" in content.__struct_fields__
+
+
+def checksum_of(fields: Mapping[str, Any]) -> str:
+    """Return the checksum of all fields but `checksum` (XXH3, 128 bits)."""
+    others = {name: value for name, value in fields.items() if name != "checksum"}
+    text = json.dumps(others, sort_keys=True, separators=(",", ":"))
+    return xxhash.xxh3_128_hexdigest(text.encode())
 
 
 def read_limited(path: Path, max_bytes: int) -> bytes:
