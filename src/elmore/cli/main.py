@@ -10,14 +10,7 @@ from cyclopts import App, CycloptsError
 from elmore import __version__
 from elmore.errors import ElmoreError, ElmoreWarning
 
-app = App(
-    name="elmore",
-    help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
-    version=__version__,
-    help_format="plaintext",
-    suppress_keyboard_interrupt=False,  # handled below
-)
-for verb, summary in {
+COMMANDS = {
     "embed": "Compute one vector per word, or per text, of texts, files or standard input.",
     "fill": "Predict the most probable words for a blank, or substitutes for a word.",
     "models": "List the models that come with the package.",
@@ -38,8 +31,22 @@ for verb, summary in {
     "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
     "verify": "Check the files of a model folder against their checksums.",
     "convert": "Convert a model from or to the published format.",
-}.items():
-    app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used
+}
+
+
+def make_app(command: str | None = None) -> App:
+    """Return the command line; `command` is the one to run, whose own docstring is its help."""
+    app = App(
+        name="elmore",
+        help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
+        version=__version__,
+        help_format="rst",
+        suppress_keyboard_interrupt=False,  # handled below
+    )
+    for verb, summary in COMMANDS.items():
+        help_ = None if verb == command else summary
+        app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=help_)  # imported when it is used
+    return app
 
 
 def main() -> None:
@@ -53,6 +60,7 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C."""
+    app = make_app(arguments[0] if arguments else None)
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
