@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 from elmore import Elmo
 from elmore.embed import calibrate
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.formats import Calibration, read_native, write_native
+from elmore.formats import Calibration, read_native, write_calibration, write_native
 from elmore.formats.calibration import CALIBRATION
 
 SENTENCES = [["the", "river", "bank"], ["a"], [], ["은행", "계좌"], ["bank", "of", "the", "."]] * 5
@@ -96,6 +96,15 @@ def test_a_folder_keeps_it(folder: Path, calibration: Calibration, tmp_path: Pat
     with pytest.raises(FormatError, match=r"calibration\.safetensors is missing"):
         read_native(folder)
     assert read_native(folder, verify=False).calibration is None
+
+
+def test_a_file_is_the_same_each_time(calibration: Calibration, tmp_path: Path) -> None:
+    odd = replace(calibration, texts=('a\x7f\x1f\b\f\n\\"/한 \U0001f600\u2028',))
+    contents = set()
+    for _ in range(10):
+        write_calibration(odd, tmp_path)
+        contents.add((tmp_path / CALIBRATION).read_bytes())
+    assert len(contents) == 1
 
 
 def test_a_file_that_is_not_right(folder: Path) -> None:

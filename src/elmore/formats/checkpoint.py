@@ -16,6 +16,7 @@ from torch import Tensor
 
 from elmore.errors import FormatError
 from elmore.folders import sync
+from elmore.formats.safetensors_files import sort_header
 from elmore.metadata import parse_json
 
 FORMAT = "elmore-checkpoint-1"
@@ -41,6 +42,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
     try:
         save_file(tensors, beside / path.name, header)
+        sort_header(beside / path.name)
         sync(beside / path.name)
         (beside / path.name).replace(path)
         sync(path.parent)
