@@ -89,7 +89,10 @@ def test_an_output_that_is_a_file(refused: Refused, tmp_path: Path, text: Path) 
         (["--filters", "3"], "got '3', expected such as 1:32,2:32,3:64"),
         (["--filters", "0:3"], "a filter's width is 0"),
         (["--filters", "20:3"], "max_characters is 12; expected a whole number, at least 20"),
-        (["--cell-clip", "-1"], "cell_clip is -1.0; expected a number above 0, or none"),
+        (
+            ["--cell-clip", "-1"],
+            "cell_clip is -1.0; expected a number above 0 that float32 can hold, or none",
+        ),
         (["--cell-clip", "soft"], "soft"),
         (["--projection-dim", "99"], "projection_dim is 99, cell_dim 16"),
         (["--processes", "0"], "n_processes is 0; expected at least 1"),
