@@ -19,6 +19,7 @@ app = App(
 )
 for verb, summary in {
     "embed": "Give one vector per word, or per text, of texts, files or standard input.",
+    "serve": "Serve vectors and all else over HTTP.",
     "fill": "Give the most probable words for a blank, or for a word's place.",
     "models": "List the models that come with the package.",
     "info": "Say what a model is.",
