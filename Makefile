@@ -35,9 +35,10 @@ unit: dev
 fuzz: dev       ## damage files at random for MINUTES=30 and read them: only clear errors may come out
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
-bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png
+bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png, build/serve.json
 	$(BIN)/python benchmarks/embed.py --out build/embed
 	$(BIN)/python benchmarks/pretrain.py --out build/pretrain
+	$(BIN)/python benchmarks/serve.py --out build/serve
 
 paper: dev      ## measure what the paper measured, with the data in DATA; tables go to docs/results.md
 	$(BIN)/python -m paper --data $(DATA) --out build/paper --page docs/results.md

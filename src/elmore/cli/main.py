@@ -12,6 +12,7 @@ from elmore.errors import ElmoreError, ElmoreWarning
 
 COMMANDS = {
     "embed": "Compute one vector per word, or per text, of texts, files or standard input.",
+    "serve": "Serve vectors, senses and tasks over HTTP, with an explorer in the browser.",
     "fill": "Predict the most probable words for a blank, or substitutes for a word.",
     "models": "List the models that come with the package.",
     "info": "Show the architecture and metadata of a model.",
