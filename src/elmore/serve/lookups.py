@@ -25,7 +25,7 @@ from elmore.senses.describe import Sense
 from elmore.senses.index import Ints, OccurrenceIndex
 from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
 from elmore.senses.neighbours import LayerNeighbours, neighbours
-from elmore.senses.pictures import Projection, _flat
+from elmore.senses.pictures import Projection, project_to_plane
 from elmore.senses.search import Floats
 from elmore.serve.refusals import Refused, busy
 from elmore.serve.registry import ServedIndex
@@ -126,7 +126,7 @@ class Lookups:
             raise DataError(f"{word!r} occurs {len(rows)} times; a map needs at least 3")
 
         def work() -> Floats:
-            return _flat(served.index.vectors(layer)[rows], method)
+            return project_to_plane(served.index.vectors(layer)[rows], method)
 
         key = ("map", served.name, word, len(rows), layer, method)
         return await self.once(key, _about(served, work))
