@@ -16,7 +16,7 @@ import pytest
 from elmore import Elmo
 from elmore.embed import corpus as corpus_module
 from elmore.embed import spool_folder
-from elmore.embed.spool import BlockSpool
+from elmore.embed.block_files import BlockSpool
 
 from .conftest import Run, check_one_line
 

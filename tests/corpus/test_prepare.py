@@ -286,10 +286,10 @@ import numpy as np
 import elmore.corpus.prepare as preparing
 from elmore.corpus import numbering
 from elmore.corpus.config import CorpusConfig
-from elmore.pretrain.loop import Trainer
+from elmore.pretrain.trainer import Trainer
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.recipes import read_recipe
-from elmore.pretrain.start import new_bilm
+from elmore.pretrain.initial_network import new_bilm
 
 numbering.SHARD_WORDS = 2**17
 preparing.WordCounter = partial(preparing.WordCounter, max_in_memory=30_000)

@@ -14,9 +14,9 @@ import torch
 from elmore.cli.main import run as run_elmore
 from elmore.formats.checkpoint import read_checkpoint
 from elmore.pretrain.config import Recipe
-from elmore.pretrain.loop import Report
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.run import pretrain
+from elmore.pretrain.trainer import Report
 from tests.pretrain import killer
 from tests.pretrain.small_runs import small, small_flags, start, write_text, write_vectors
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from elmore.corpus.config import N_MARKS, CorpusConfig
 from elmore.corpus.files import check_texts, describe_text, fingerprint, read_texts
-from elmore.corpus.numbering import Numbering
 from elmore.corpus.shards import FORMAT, MANIFEST, VOCAB, Corpus
 from elmore.corpus.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.corpus.word_counts import CommonWords, WordCounter
+from elmore.corpus.word_ids import Numbering
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_folder, write_json
 from elmore.text import Vocab, tokenizer_by_name

@@ -14,17 +14,17 @@ from statistics import median
 import numpy as np
 import torch
 
-from elmore.corpus.numbering import Numbering
 from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
+from elmore.corpus.word_ids import Numbering
 from elmore.doctor.corpus_stats import CorpusStats, n_tokens
 from elmore.doctor.cost import TrainingState
 from elmore.formats.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.loop import Trainer
-from elmore.pretrain.start import new_bilm
+from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.trainer import Trainer
 
 _NEVER = 10**9
 _MOST_UPDATES = 20

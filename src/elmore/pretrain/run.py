@@ -25,17 +25,17 @@ from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.loop import BEST, LAST, OnUpdate, Trainer
+from elmore.pretrain.initial_network import Start, fill, new_bilm
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score, calibration_of
 from elmore.pretrain.recipes import TABLES, recipe_to
-from elmore.pretrain.start import Start, fill, new_bilm
 from elmore.pretrain.static_start import (
     SKIPGRAM,
     STATIC,
     describe_static,
     prepare_static,
 )
+from elmore.pretrain.trainer import BEST, LAST, OnUpdate, Trainer
 from elmore.static import StaticVectors
 
 CORPUS, MODEL, NEW_MODEL, RUN = "corpus", "model", "model.new", "run.json"

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.embed import Elmo
-from elmore.embed.pooling import layers_dim
+from elmore.embed.layers import layers_dim
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import read_format
 from elmore.formats.calibration import Layer

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from elmore.embed import Elmo, Substitutes
 from elmore.embed.fill import Sides
-from elmore.embed.pooling import Layers, Pooling, check_layers, pool, select_layers
+from elmore.embed.layers import Layers, check_layers, select_layers
+from elmore.embed.pooling import Pooling, pool
 from elmore.embed.results import converter
 from elmore.embed.texts import TokenizedText, tokenize
 from elmore.errors import ConfigError

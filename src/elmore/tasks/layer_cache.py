@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.embed import Elmo
-from elmore.embed.pooling import Layers
+from elmore.embed.layers import Layers
 from elmore.embed.results import DType
 
 TokenTuple = tuple[str, ...]
