@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elmore.pretrain import loop
+from elmore.pretrain import trainer
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.run import pretrain
 from tests.pretrain.small_runs import small, small_flags, write_text
@@ -217,13 +217,13 @@ def test_a_loss_that_is_no_number(elmore: Run, tmp_path: Path, text: Path) -> No
 def test_a_measurement_that_is_no_number(
     elmore: Run, tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    score = loop.Trainer.score
+    score = trainer.Trainer.score
 
-    def broken(self: loop.Trainer) -> loop.Score:
+    def broken(self: trainer.Trainer) -> trainer.Score:
         found = score(self)
-        return loop.Score(found.n_predictions, 0, found.n_words, math.nan, 1.0)
+        return trainer.Score(found.n_predictions, 0, found.n_words, math.nan, 1.0)
 
-    monkeypatch.setattr(loop.Trainer, "score", broken)
+    monkeypatch.setattr(trainer.Trainer, "score", broken)
     result = elmore("pretrain", text, "--out", tmp_path / "run", *small_flags(evaluate_every=5))
     assert result.code == 2
     assert "the held-out loss is nan after update 5; begin again" in result.err
