@@ -23,7 +23,7 @@ import torch
 
 from elmore.corpus.shards import Corpus
 from elmore.formats import Pretrained, write_native
-from elmore.pretrain import trainer
+from elmore.pretrain import trainer as training_loop
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.initial_network import new_bilm
@@ -51,7 +51,7 @@ class Clock:
         return learning_rate(config, update, max(update + 1, round(update / self.share)))
 
 
-class TimedTrainer(trainer.Trainer):
+class TimedTrainer(training_loop.Trainer):
     """Trains until the time is gone."""
 
     clock: Clock
@@ -74,11 +74,11 @@ def measure(
         fill_from_static(bilm, corpus, static, recipe.static)
     folder.mkdir(parents=True, exist_ok=True)
     if n_tokens is not None:
-        trainer = trainer.Trainer(bilm, corpus, training, folder, ProcessGroup())
+        trainer = training_loop.Trainer(bilm, corpus, training, folder, ProcessGroup())
     else:
         trainer = TimedTrainer(bilm, corpus, training, folder, ProcessGroup())
         trainer.clock = Clock(seconds)
-        loop.learning_rate = trainer.clock.learning_rate
+        training_loop.learning_rate = trainer.clock.learning_rate
     started = time.process_time()
     trainer.train()
     cpu_s = time.process_time() - started
@@ -91,8 +91,8 @@ def measure(
         normalization=recipe.corpus.normalization,
     )
     write_native(model, folder / "model")
-    (folder / trainer.LAST).unlink()
-    (folder / trainer.BEST).unlink(missing_ok=True)
+    (folder / training_loop.LAST).unlink()
+    (folder / training_loop.BEST).unlink(missing_ok=True)
     return {
         "parameters": sum(p.numel() for p in bilm.parameters()),
         "threads": torch.get_num_threads(),
