@@ -1,5 +1,6 @@
 """`elmore`: finds the command, runs it, and turns foreseen errors into a sentence and exit 2."""
 
+import io
 import os
 import sys
 import warnings
@@ -36,7 +37,7 @@ for verb, summary in {
     "probe": "Train a linear probe for word tags on each layer.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
-    "verify": "Check the files of a model folder against their checksums.",
+    "verify": "Check the files of a model, task, index or static vectors against checksums.",
     "convert": "Convert a model from or to the published format.",
 }.items():
     app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used
@@ -45,10 +46,23 @@ for verb, summary in {
 def main() -> None:
     """Run the command line and leave with its exit code."""
     warnings.formatwarning = _format_warning
+    _mend_streams()
     code = run(sys.argv[1:])
     if code == 130:
         os._exit(code)  # at once: a thread may be in the middle of a batch, or waiting for input
     sys.exit(code)
+
+
+def _mend_streams() -> None:
+    """Make the standard streams usable: one may be closed, or lack characters that are printed."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    if sys.stdout is None:
+        sys.exit(_say("standard output is closed; send it to a file or to /dev/null"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -2,10 +2,10 @@
 
 A block is some lines. index.json is replaced after each, so a build that was killed resumes from
 the last whole block: anything after it is truncated, and all before it must have the checksums that
-index.json says. Only one block and the list of words are held in memory. Vectors of a calibrated model are stored standardized, ready for cosines.
+index.json says. Only one block and the list of words are held in memory. Vectors of a calibrated
+model are stored standardized, ready for cosines.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from elmore.checksums import FileRecord, describe_file
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError, ElmoreError, FormatError
-from elmore.folders import new_file, write_json
+from elmore.folders import as_json, new_file, write_json
 from elmore.formats.calibration import Layer
 from elmore.locks import LOCK, locked_folder
 from elmore.senses.blocks import FIX, GrowingFile
@@ -78,7 +78,7 @@ def build_index(
             calibration=None if calibration is None else calibration.fingerprint(),
         ),
         config=config,
-        corpus=json.loads(json.dumps([dict(text) for text in source])),  # as it will be read again
+        corpus=as_json([dict(text) for text in source]),
         dim=elmo.dim,
         facts=Facts(),
         files={},

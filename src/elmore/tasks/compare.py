@@ -4,7 +4,6 @@ The result of each run is written as soon as it is done, so that a comparison th
 resumes. All runs read the same tokens, and share one cache of the biLM's vectors.
 """
 
-import json
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from msgspec import Meta, Struct
 
 from elmore.checks import MAX_SEED, at_least
 from elmore.errors import ConfigError
-from elmore.folders import write_json
+from elmore.folders import as_json, write_json
 from elmore.locks import LOCK, locked_folder
 from elmore.metadata import read_metadata
 from elmore.tasks.estimator import TaskModel
@@ -149,7 +148,7 @@ def _read(path: Path, asked: ResultsFile) -> list[VariantRun]:
     if not found.runs:
         write_json(path, asked)  # no run depends on what was asked before
         return []
-    wanted = json.loads(msgspec.json.encode(asked))  # as it would be read again
+    wanted = as_json(msgspec.to_builtins(asked))
     for name in ResultsFile.__struct_fields__:
         if name not in ("runs", "checksum") and getattr(found, name) != wanted[name]:
             raise ConfigError(
