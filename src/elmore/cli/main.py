@@ -11,6 +11,8 @@ from cyclopts import App, CycloptsError
 from elmore import __version__
 from elmore.errors import ElmoreError, ElmoreWarning
 
+_LONGEST = 1000  # characters of an error
+
 app = App(
     name="elmore",
     help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
@@ -95,5 +97,7 @@ def _format_warning(
 
 
 def _say(message: str) -> int:
-    print(f"elmore: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    line = " ".join(message.split())
+    line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"  # it may quote what was given
+    print(f"elmore: {line}", file=sys.stderr)  # noqa: T201
     return 2

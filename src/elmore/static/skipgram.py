@@ -119,6 +119,8 @@ def train_skipgram(
             )
             _save_state(model, state, config, epoch + 1)
         on_progress("train", config.n_epochs, config.n_epochs)
+    if not np.isfinite(model.wv.vectors).all():
+        raise DataError("the vectors are not finite after training; lower learning_rate")
     return StaticVectors.from_gensim(model.wv)
 
 

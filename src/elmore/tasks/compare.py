@@ -4,8 +4,10 @@ The result of each run is written as soon as it is done, so that a comparison th
 resumes. All runs read the same tokens, and share one cache of the biLM's vectors.
 """
 
+import shutil
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from elmore.checks import MAX_SEED, at_least
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, ElmoreError
 from elmore.folders import as_json, write_json
 from elmore.locks import LOCK, locked_folder
 from elmore.metadata import read_metadata
@@ -116,23 +118,36 @@ def compare(
         runs = _read(path, asked)
         for unfinished in (folder / CACHE).glob("*.part"):  # of a killed run
             unfinished.unlink()
-        done = {(run.variant, run.seed) for run in runs}
-        for seed in range(1, n_seeds + 1):
-            for variant in variants:
-                if (variant, seed) in done:
-                    continue
-                made = type(model)(**{
-                    **model.get_params(), **VARIANTS[variant], "seed": seed,
-                    "cache": folder / CACHE,
-                })  # fmt: skip
-                on_progress(variant, seed, None)
-                made.fit(train, dev=dev, on_progress=partial(on_progress, variant, seed))
-                mixes = {place: mix.weights() for place, mix in made.mixes.items()}
-                progress = made.progress_
-                assert progress.best is not None
-                runs.append(VariantRun(variant, seed, progress.best, progress.epoch, mixes))
-                write_json(path, msgspec.structs.replace(asked, runs=runs))
+        with _nothing_left(folder, runs):
+            done = {(run.variant, run.seed) for run in runs}
+            for seed in range(1, n_seeds + 1):
+                for variant in variants:
+                    if (variant, seed) in done:
+                        continue
+                    made = type(model)(**{
+                        **model.get_params(), **VARIANTS[variant], "seed": seed,
+                        "cache": folder / CACHE,
+                    })  # fmt: skip
+                    on_progress(variant, seed, None)
+                    made.fit(train, dev=dev, on_progress=partial(on_progress, variant, seed))
+                    mixes = {place: mix.weights() for place, mix in made.mixes.items()}
+                    progress = made.progress_
+                    assert progress.best is not None
+                    runs.append(VariantRun(variant, seed, progress.best, progress.epoch, mixes))
+                    write_json(path, msgspec.structs.replace(asked, runs=runs))
     return [run for run in runs if run.variant in variants and run.seed <= n_seeds]
+
+
+@contextmanager
+def _nothing_left(folder: Path, runs: Sequence[VariantRun]) -> Iterator[None]:
+    """Remove what a comparison has written that is refused before its first run is finished."""
+    try:
+        yield
+    except ElmoreError:
+        if not runs:
+            (folder / RESULTS).unlink()
+            shutil.rmtree(folder / CACHE, ignore_errors=True)
+        raise
 
 
 def _read(path: Path, asked: ResultsFile) -> list[VariantRun]:

@@ -211,13 +211,13 @@ class TaskModel(TaskSettings):
 
     def save(self, folder: str | Path) -> None:
         """Write a folder with the task's weights, and which biLM and static vectors it needs."""
-        sources = self.features_.sources
+        head, sources = self._head, self.features_.sources
         elmo, static = sources.elmo, sources.static
         content = TaskFile(
             format=FORMAT,
             task=self.task,
             settings=self.saved_settings(),
-            labels=self._head.labels,
+            labels=head.labels,
             elmo=None if elmo is None else VectorsOrigin(elmo.source, elmo.model.fingerprint()),
             static=None if static is None else VectorsOrigin(static.source, static.fingerprint()),
         )
