@@ -9,6 +9,7 @@ from cyclopts import Token
 from elmore.checks import at_least
 from elmore.errors import ConfigError
 
+_LARGEST = 2**32 - 1  # also of seeds; sizes beyond it overflow in one library or another
 _NAMES = ("mix", "all", "top", "context", "expected")
 
 
@@ -17,6 +18,8 @@ def whole_number(_: Any, tokens: Sequence[Token]) -> int:
     value = tokens[0].value
     if not value.isdecimal():
         raise ValueError(f"got {value!r}, expected a whole number")
+    if len(value) > len(str(_LARGEST)) or int(value) > _LARGEST:
+        raise ValueError(f"got {value!r}, expected at most {_LARGEST}")
     return int(value)
 
 

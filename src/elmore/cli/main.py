@@ -81,6 +81,10 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}")
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's
+            raise
+        return _say("there is not enough memory for this; choose smaller sizes, or less text")
     except KeyboardInterrupt as stop:
         message = f"stopped; {stop}" if str(stop) else "stopped"
         print(message, file=sys.stderr, flush=True)  # noqa: T201
