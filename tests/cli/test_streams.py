@@ -35,14 +35,14 @@ def test_closed_streams() -> None:
 
 def test_a_terminal_that_lacks_characters(index: Path) -> None:
     command = f"{ELMORE} neighbours 'the bank 은행 é' --word bank --in {index} -n 2"
-    found = shell(command, PYTHONIOENCODING="latin-1", LC_ALL="C", PYTHONUTF8="0")
+    found = shell(command, PYTHONIOENCODING="latin-1")
     assert (found.returncode, found.stderr) == (0, b"")
     assert json.loads(found.stdout)["text"] == "the bank 은행 é"
     inside = (
         "import sys; sys.stdout.isatty = lambda: True; from elmore.cli.main import main; main()"
     )
     table = command.replace("-m elmore", f'-c "{inside}"').replace("--word bank", "--word 은행")
-    found = shell(table, PYTHONIOENCODING="latin-1", PYTHONUTF8="0")
+    found = shell(table, PYTHONIOENCODING="latin-1")
     assert (found.returncode, found.stderr) == (0, b"")
     assert "layer 2" in found.stdout.decode("latin-1")
 

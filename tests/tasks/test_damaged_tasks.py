@@ -79,7 +79,7 @@ def test_a_task_of_an_earlier_version(folder: Path) -> None:
         ({"labels": []}, "labels is"),
         ({"labels": [0] * 2000}, "expected a string"),
         ({"elmo": {"source": 1, "hash": ""}}, "elmo.source is 1; expected"),
-        ({"task": "sing"}, "task is 'sing'; expected one of classify, tag, pair"),
+        ({"task": "sing"}, "task is 'sing'; expected one of classify, pair, tag"),
         ({"format": "elmore-task-9"}, "elmore-task-9"),
     ],
 )

@@ -6,7 +6,6 @@ own, training saves its state there after each epoch, and resumes from it.
 """
 
 import json
-import math
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -64,8 +63,10 @@ class SkipGramConfig:
         at_least(0, largest=MAX_SEED, seed=self.seed)
         if not 0 <= self.subsample <= 1:
             raise ConfigError(f"subsample is {self.subsample}; expected a number from 0 to 1")
-        if not 0 < self.learning_rate < math.inf:
-            raise ConfigError(f"learning_rate is {self.learning_rate}; expected a number above 0")
+        if not 0 < self.learning_rate <= 1:  # gensim crashes where vectors overflow
+            raise ConfigError(
+                f"learning_rate is {self.learning_rate}; expected a number above 0, at most 1"
+            )
 
 
 def train_skipgram(
@@ -119,8 +120,6 @@ def train_skipgram(
             )
             _save_state(model, state, config, epoch + 1)
         on_progress("train", config.n_epochs, config.n_epochs)
-    if not np.isfinite(model.wv.vectors).all():
-        raise DataError("the vectors are not finite after training; lower learning_rate")
     return StaticVectors.from_gensim(model.wv)
 
 

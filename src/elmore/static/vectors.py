@@ -5,6 +5,7 @@ config.json has a checksum of its own and those of the other two.
 """
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -227,7 +228,8 @@ def _read_folder(folder: Path, *, verify: bool) -> tuple[Sequence[str], Vectors]
     words = Vocab.load(folder / VOCAB).words
     expected = (said.n_words, said.dim)
     try:
-        vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of Python 2's longs
+            vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
     # What numpy raises for one header or another; it maps no more than the file has.
     except (ValueError, TypeError, EOFError, SyntaxError, TokenError, OverflowError) as error:
         reason = str(error).partition("\n")[0][:200]
