@@ -4,6 +4,9 @@ from typing import get_args
 
 from elmore.errors import ConfigError
 
+MAX_SEED = 2**32 - 1
+"""The largest that every library takes."""
+
 
 def at_least(smallest: int, *, largest: int | None = None, **values: int) -> None:
     """Refuse what is no whole number of at least `smallest` (and at most `largest`)."""

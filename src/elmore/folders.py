@@ -54,12 +54,22 @@ def write_json(path: Path, content: Any) -> None:
     is_checked = has_checksum(content)
     if not isinstance(content, Mapping):
         content = msgspec.to_builtins(content)
-    # NaN and infinity are not JSON, and would be refused when the file is read.
-    finite = json.loads(json.dumps(content), parse_constant=lambda _: None)
+    written = as_json(content)
     if is_checked:
-        finite["checksum"] = checksum_of(finite)
+        written["checksum"] = checksum_of(written)
     with new_file(path) as beside:
-        beside.write_text(json.dumps(finite, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+        beside.write_text(text, encoding="utf-8")
+
+
+def as_json(content: Any) -> Any:
+    """Return what is read again of content that is written.
+
+    NaN and infinity are not JSON, and become null; the bytes of a file's name that are not UTF-8
+    become question marks.
+    """
+    text = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+    return json.loads(text, parse_constant=lambda _: None)
 
 
 @contextmanager
@@ -117,7 +127,7 @@ def begin_job(path: Path, content: Mapping[str, Any]) -> None:
     The folder is locked. Refuse one that holds another job, or what is not the program's own.
     """
     folder = path.parent
-    wanted = json.loads(json.dumps(content))  # as it will be read again
+    wanted = as_json(content)
     if is_format(path, wanted["format"]):
         found = read_json(path)
         others = [name for name in wanted if found.get(name) != wanted[name]]

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Refused, Run, check_one_line
+from elmore import StaticVectors
+
+from .conftest import SMALL_TASK, Refused, Run, check_one_line
 
 
 @pytest.fixture
@@ -76,3 +78,37 @@ def test_names_that_lead_out_of_the_folder(refused: Refused, folder: Path, name:
 
 def test_a_folder_of_another_kind(refused: Refused, tiny_model: Path) -> None:
     assert "is no folder that verify knows" in refused("verify", tiny_model)
+
+
+def test_an_index(elmore: Run, index: Path) -> None:
+    statuses = {line["file"]: line["status"] for line in elmore("verify", index).records}
+    assert set(statuses) == {
+        "index.json", "vectors-0.f16", "vectors-1.f16", "vectors-2.f16", "occurrences.i32",
+        "sentences.txt", "sentences.i64", "words.txt", "checksums.u64",
+    }  # fmt: skip
+    assert set(statuses.values()) == {"ok"}
+    (index / "sentences.txt").write_bytes(b"x" * (index / "sentences.txt").stat().st_size)
+    result = elmore("verify", index)
+    assert result.code == 2
+    assert "1 of 9 files are damaged" in result.err
+
+
+def test_a_task_and_static_vectors(elmore: Run, texts: Path, static: Path, tmp_path: Path) -> None:
+    StaticVectors.load(static).save(tmp_path / "static")
+    made = elmore(
+        "train", "classify", "--train", texts, "--elmo", "none", "--static", tmp_path / "static",
+        "--out", tmp_path / "task", *SMALL_TASK,
+    )  # fmt: skip
+    assert made.code == 0
+    data = {"task": ["model.safetensors"], "static": ["vocab.txt", "vectors.npy"]}
+    for name, files in data.items():
+        statuses = {
+            line["file"]: line["status"] for line in elmore("verify", tmp_path / name).records
+        }
+        assert statuses == dict.fromkeys(["config.json", *files], "ok")
+        path = tmp_path / name / files[-1]
+        path.write_bytes(path.read_bytes()[:-1])
+        result = elmore("verify", tmp_path / name)
+        assert result.code == 2
+        check_one_line(result.err)
+        assert f"{path} is damaged" in result.err

@@ -10,15 +10,19 @@ import gzip
 import io
 import json
 import lzma
+import shutil
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
 
+from elmore import Elmo, StaticVectors
 from elmore.corpus.files import read_texts
 from elmore.formats import (
     Calibration,
@@ -30,6 +34,11 @@ from elmore.formats import (
     write_word_vectors,
 )
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
+from elmore.senses.build import build_index
+from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.search import Search, nearest_of
+from elmore.tasks import Classifier, Examples, Tagger, read_labelled, read_pairs, read_tagged
+from elmore.tasks.estimator import TaskModel
 from elmore.text import Vocab
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행", "river"]
@@ -126,6 +135,184 @@ def _parquet(folder: Path) -> None:
     parquet.write_table(table, folder / "a.parquet")
 
 
+def _elmo() -> Elmo:
+    return Elmo(_model(table=True), tokenizer="whitespace")
+
+
+def _index(folder: Path) -> None:
+    lines = ["bank river 은행", "river of the bank", "a bank"]
+    config = IndexConfig((0, "expected"))
+    build_index(_elmo(), lines, folder, config, source=[{"name": "a.txt"}])
+
+
+def _old_index(folder: Path) -> None:
+    _index(folder)
+    _drop_checksums(folder / "index.json")
+    (folder / "checksums.u64").unlink()
+
+
+def _drop_checksums(path: Path) -> None:
+    said = json.loads(path.read_text())
+    said.pop("files"), said.pop("checksum")
+    path.write_text(json.dumps(said))
+
+
+def _read_index(folder: Path) -> Any:
+    index = OccurrenceIndex.load(folder)
+    rows = range(min(len(index), 50))
+    found = [index.occurrence(row) for row in rows]
+    near = [
+        nearest_of(index.vectors(layer), np.ones(index.vectors(layer).shape[1], np.float32), 5)
+        for layer in index.layers
+    ]
+    cosines = [(one.rows.tolist(), one.cosines.tolist()) for one in near]
+    words = [index.rows(word).tolist() for word in index.words[:50]]
+    return found, cosines, words, index.model, index.content.config
+
+
+def _unfinished(folder: Path) -> None:
+    def cut() -> Any:
+        for k in range(300):
+            yield f"bank river {k}"
+        raise KeyboardInterrupt
+
+    with suppress(KeyboardInterrupt):
+        build_index(_elmo(), cut(), folder, IndexConfig((0,)), source=[{"name": "a.txt"}])
+
+
+def _resume(folder: Path) -> Any:
+    """Resume a copy, and compare all that is built."""
+    made = folder.with_name("resumed")
+    shutil.rmtree(made, ignore_errors=True)
+    shutil.copytree(folder, made)
+    lines = [f"bank river {k}" for k in range(300)]
+    build_index(_elmo(), lines, made, IndexConfig((0,)), source=[{"name": "a.txt"}])
+    return {path.name: path.read_bytes() for path in sorted(made.iterdir())}
+
+
+def _search(folder: Path) -> None:
+    lines = [f"bank {k % 7} river {k % 11} money {k % 5} boat" for k in range(200)]
+    build_index(_elmo(), lines, folder, IndexConfig((0,)), source=[{"name": "a.txt"}])
+    _read_search(folder)
+
+
+def _read_search(folder: Path) -> Any:
+    with patch("elmore.senses.search.MOST_EXACT", 100):
+        search = Search.load(OccurrenceIndex.load(folder), 0)
+        found = search.nearest(np.ones(6, np.float32), 5)
+    return found.rows.tolist(), found.cosines.tolist(), search.quality
+
+
+TASKS: dict[str, tuple[type[TaskModel], Any, Any]] = {
+    "classify": (Classifier, ["bank", "river"] * 4, ["yes", "no"] * 4),
+    "tag": (Tagger, [["the", "bank"], ["river"]] * 4, [["O", "B-X"], ["O"]] * 4),
+}
+
+
+def _task(folder: Path, task: str, *, checksums: bool = True) -> None:
+    write_native(_model(table=True), folder / "elmo")
+    cls, X, y = TASKS[task]
+    small: dict[str, Any] = {"hidden_dim": 3, "n_epochs": 1, "tokenizer": "whitespace"}
+    made = cls(str(folder / "elmo"), **small).fit(X, y, dev=(X, y))
+    made.save(folder / "task")
+    for path in (folder / "task").iterdir():
+        path.rename(folder / path.name)
+    if not checksums:
+        _drop_checksums(folder / "config.json")
+
+
+def _read_task(folder: Path, task: str) -> Any:
+    cls, X, _ = TASKS[task]
+    found: Any = cls.load(folder)
+    return [np.asarray(one).tolist() for one in found.predict_proba(X)], found.head_.labels
+
+
+def _task_reader(task: str, *, checksums: bool) -> Reader:
+    files = ("config.json", "model.safetensors")
+    return Reader(
+        lambda folder: _task(folder, task, checksums=checksums),
+        lambda folder: _read_task(folder, task),
+        files,
+        files if checksums else (),
+    )
+
+
+def _fit_checkpoint(folder: Path) -> None:
+    cls, X, y = TASKS["classify"]
+    write_native(_model(table=True), folder / "elmo")
+    small: dict[str, Any] = {"hidden_dim": 3, "n_epochs": 2, "tokenizer": "whitespace"}
+    cls(str(folder / "elmo"), **small).fit(X, y, dev=(X, y), folder=folder / "run")
+    (folder / "run/last.safetensors").rename(folder / "last.safetensors")
+    (folder / "run/run.json").rename(folder / "run.json")
+
+
+def _resume_fit(folder: Path) -> Any:
+    cls, X, y = TASKS["classify"]
+    run = folder / "run"
+    shutil.rmtree(run, ignore_errors=True)
+    run.mkdir()
+    for name in ("last.safetensors", "run.json"):
+        shutil.copy(folder / name, run / name)
+    small: dict[str, Any] = {"hidden_dim": 3, "n_epochs": 2, "tokenizer": "whitespace"}
+    made = cls(str(folder / "elmo"), **small).fit(X, y, dev=(X, y), folder=run)
+    return [one.tolist() for one in made.network_.state_dict().values()], made.progress_
+
+
+STATIC = StaticVectors(WORDS, np.linspace(-1, 1, 24, dtype=np.float32).reshape(6, 4))
+
+
+def _static_binary(folder: Path) -> None:
+    rows = [
+        f"{word} ".encode() + row.tobytes() for word, row in zip(WORDS, STATIC.vectors, strict=True)
+    ]
+    (folder / "a.bin").write_bytes(b"6 4\n" + b"\n".join(rows) + b"\n")
+
+
+def _static_glove(folder: Path) -> None:
+    STATIC.write_text(folder / "a.txt")
+    (folder / "a.txt").write_text((folder / "a.txt").read_text().partition("\n")[2])
+
+
+def _static_folder(folder: Path, *, checksums: bool) -> None:
+    STATIC.save(folder)
+    if not checksums:
+        _drop_checksums(folder / "config.json")
+
+
+def _read_static(path: Path) -> Any:
+    found = StaticVectors.load(path)
+    return found.fingerprint(), found.encode(WORDS).tolist()
+
+
+def _static_reader(name: str, make: Callable[[Path], None]) -> Reader:
+    return Reader(make, lambda folder: _read_static(folder / name), (name,))
+
+
+STATIC_FILES = ("config.json", "vocab.txt", "vectors.npy")
+
+EXAMPLES: dict[str, tuple[Callable[..., Examples], bytes]] = {
+    "a.tsv": (read_labelled, b"text\tlabel\n" + b"good film\tyes\nbad\tno\n" * 10),
+    "a.jsonl": (read_labelled, b'{"text": "good", "label": "yes"}\n' * 10),
+    "a.conll": (read_tagged, b"the O\nbank B-X\n\nriver O\n\n" * 10),
+    "a.conllu": (read_tagged, b"1\tthe\tthe\tDET\t_\t_\t0\t_\t_\t_\n\n" * 10),
+    "pairs.csv": (read_pairs, b"sentence1,sentence2,label\n" + b'a,"b, c",yes\n' * 10),
+}
+
+
+def _examples_reader(name: str) -> Reader:
+    read, content = EXAMPLES[name]
+    return Reader(
+        lambda folder: (folder / name).write_bytes(content) and None,
+        lambda folder: read(folder / name),
+        (name,),
+    )
+
+
+INDEX_DATA = (
+    "vectors-0.f16", "vectors-expected.f16", "occurrences.i32", "sentences.txt", "sentences.i64",
+    "words.txt",
+)  # fmt: skip
+INDEX_FILES = ("index.json", *INDEX_DATA, "checksums.u64")
 MODEL_FILES = ("config.json", "model.safetensors", "vocab.txt", "calibration.safetensors")
 READERS: dict[str, Reader] = {
     "model": Reader(
@@ -150,4 +337,33 @@ READERS: dict[str, Reader] = {
     "texts .parquet": Reader(
         _parquet, lambda folder: list(read_texts([folder / "a.parquet"], "text")), ("a.parquet",)
     ),
+    "index": Reader(_index, _read_index, INDEX_FILES, INDEX_FILES),
+    "index without checksums": Reader(_old_index, _read_index, INDEX_FILES[:-1]),
+    "index unfinished": Reader(
+        _unfinished,
+        _resume,
+        ("index.json", "vectors-0.f16", "occurrences.i32", "words.txt"),
+        ("index.json", "vectors-0.f16", "occurrences.i32", "words.txt"),
+    ),
+    "search": Reader(
+        _search, _read_search, ("search-0.json", "search-0.faiss"), ("search-0.faiss",)
+    ),
+    "task classify": _task_reader("classify", checksums=True),
+    "task tag": _task_reader("tag", checksums=True),
+    "task classify without checksums": _task_reader("classify", checksums=False),
+    "task tag without checksums": _task_reader("tag", checksums=False),
+    "task checkpoint": Reader(_fit_checkpoint, _resume_fit, ("last.safetensors", "run.json")),
+    "static text": _static_reader("a.txt", lambda folder: STATIC.write_text(folder / "a.txt")),
+    "static glove": _static_reader("a.txt", _static_glove),
+    "static binary": _static_reader("a.bin", _static_binary),
+    "static folder": Reader(
+        lambda folder: _static_folder(folder, checksums=True),
+        _read_static,
+        STATIC_FILES,
+        STATIC_FILES,
+    ),
+    "static folder without checksums": Reader(
+        lambda folder: _static_folder(folder, checksums=False), _read_static, STATIC_FILES
+    ),
+    **{f"examples {name}": _examples_reader(name) for name in EXAMPLES},
 }

@@ -1,5 +1,7 @@
 """A search finds the nearest occurrences; a large index almost all of them."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -30,8 +32,19 @@ def test_cells(index: OccurrenceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     assert opened.quality == made.quality
     query = np.asarray(index.vectors(2)[17], np.float32)
     np.testing.assert_array_equal(opened.nearest(query, 5).rows, made.nearest(query, 5).rows)
-    facts = index.folder / "search-2.json"
-    facts.write_text(facts.read_text().replace(f"{len(index)}", "7"))
+    facts, cells = index.folder / "search-2.json", index.folder / "search-2.faiss"
+    whole, said = cells.read_bytes(), json.loads(facts.read_text())
+    cells.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(FormatError, match=r"search-2.faiss is damaged: .*remove it and search-2"):
+        Search.load(index, 2)
+    said["of"]["facts"]["n_lines"] = 7
+    del said["checksum"]
+    facts.write_text(json.dumps(said))
     with pytest.raises(FormatError, match="is of another index; remove it"):
         Search.load(index, 2)
-    facts.unlink()
+    del said["files"]  # as earlier versions wrote it: nothing says that the cells are whole
+    facts.write_text(json.dumps(said))
+    assert Search.load(index, 2).quality == made.quality
+    assert cells.read_bytes() == whole
+    for path in (facts, cells):
+        path.unlink()

@@ -54,7 +54,7 @@ def test_korean_is_tokenized(tmp_path: Path) -> None:
     ("flags", "message"),
     [
         (["--min-count", "1000"], "no word occurs 1000 times; lower min_count"),
-        (["--dim", "0"], "dim is 0; expected at least 1"),
+        (["--dim", "0"], "dim is 0; expected a whole number, at least 1"),
         (["--tokenizer", "none"], "no tokenizer is called 'none'"),
     ],
 )
@@ -87,9 +87,9 @@ def test_without_gensim(
 
 
 def test_settings_that_cannot_be() -> None:
-    with pytest.raises(ConfigError, match="learning_rate is 0; expected more than 0"):
+    with pytest.raises(ConfigError, match="learning_rate is 0; expected a number above 0"):
         SkipGramConfig(learning_rate=0)
-    with pytest.raises(ConfigError, match="subsample is -1; expected at least 0"):
+    with pytest.raises(ConfigError, match="subsample is -1; expected a number from 0 to 1"):
         SkipGramConfig(subsample=-1)
 
 

@@ -1,12 +1,15 @@
 """Converters of command line values, where cyclopts is too lenient: it rounds 1.5 to 2."""
 
+import os
 from collections.abc import Sequence
 from typing import Any, get_args
 
 from cyclopts import Token
 
+from elmore.checks import at_least
 from elmore.errors import ConfigError
 
+_LARGEST = 2**32 - 1  # also of seeds; sizes beyond it overflow in one library or another
 _NAMES = ("mix", "all", "top", "context", "expected")
 
 
@@ -15,6 +18,8 @@ def whole_number(_: Any, tokens: Sequence[Token]) -> int:
     value = tokens[0].value
     if not value.isdecimal():
         raise ValueError(f"got {value!r}, expected a whole number")
+    if len(value) > len(str(_LARGEST)) or int(value) > _LARGEST:
+        raise ValueError(f"got {value!r}, expected at most {_LARGEST}")
     return int(value)
 
 
@@ -40,6 +45,13 @@ def index_layer(_: Any, tokens: Sequence[Token]) -> str | int:
     if value not in ("context", "expected") and not value.isdecimal():
         raise ValueError(f"got {value!r}, expected the number of a layer, context or expected")
     return int(value) if value.isdecimal() else value
+
+
+def n_processes(given: int | None) -> int:
+    """Return how many processes were asked for; by default as many as there are cores."""
+    chosen = (os.cpu_count() or 1) if given is None else given
+    at_least(1, largest=1024, processes=chosen)
+    return chosen
 
 
 def check_choice(flag: str, value: str, choices: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from elmore.checks import at_least
 from elmore.cli import arguments
 from elmore.cli.bars import FitBar
 from elmore.cli.task_flags import (
@@ -75,6 +76,8 @@ def compare(
 
     model = new_task(task, elmo, static, settings)
     model.check_settings()
+    for name, most in (("max_train", max_train), ("max_dev", max_dev)):
+        at_least(1, **{name: 1 if most is None else most})
     examples = read_examples(task, train, data)
     if dev is None:
         examples, dev_examples = model.hold_out(examples)

@@ -1,6 +1,6 @@
 """`elmore doctor`: what a text holds and what training on it will cost."""
 
-import os
+import math
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +12,7 @@ from elmore.cli import arguments
 from elmore.cli.bars import preparing_bar
 from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
 from elmore.cli.terminal import is_terminal, print_json
+from elmore.errors import ConfigError
 
 
 def doctor(
@@ -42,12 +43,14 @@ def doctor(
     from elmore.doctor.report import report_facts, report_lines
     from elmore.pretrain.recipes import read_recipe
 
+    if not 0 <= measure_s < math.inf:
+        raise ConfigError(f"measure_s is {measure_s}; expected 0 or more")
     chosen = read_recipe(recipe, changes(flags))
     with preparing_bar(shown=True) as preparing:
         found = examine(
             texts,
             chosen,
-            n_processes=(os.cpu_count() or 1) if processes is None else processes,
+            n_processes=arguments.n_processes(processes),
             on_progress=preparing.tell,
             measure_s=measure_s,
         )

@@ -36,7 +36,7 @@ def evaluate(
     """
     from elmore.tasks.saved import read_task_config
 
-    task = read_task_config(model)["task"]
+    task = read_task_config(model).task
     read = read_examples(task, examples, data)
     found = TASKS[task].load(model, elmo=elmo, static=static).evaluate(read)
     if is_terminal():

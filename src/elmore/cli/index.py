@@ -106,12 +106,13 @@ def index(
 def _layers(asked: str, n_layers: int) -> "tuple[Layer, ...]":
     parts = set(asked.split(","))
     names = [name for name in ("context", "expected") if name in parts]
-    numbers = {int(part) for part in parts if part.isdecimal()}
+    numbers = {int(part) for part in parts if part.isdecimal() and len(part) < 10}
     if "top" in parts:
         numbers.add(n_layers - 1)
     if "all" in parts:
         numbers |= set(range(n_layers))
-    if any(not part.isdecimal() for part in parts - {"top", "all", "context", "expected"}):
+    known = {"top", "all", "context", "expected", *map(str, numbers)}
+    if parts - known:
         raise ConfigError(
             f"--layers is {asked!r}; expected top, all, context, expected or numbers, with commas"
         )

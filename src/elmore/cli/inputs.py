@@ -54,7 +54,7 @@ def _check(one: str) -> None:
         raise DataError(f"there is no file {one}; if it is a text, put a space before it")
     if os.path.isdir(one):  # noqa: PTH112  any text may come
         raise DataError(f"{one} is a folder; name the files in it, such as {one}/*.txt")
-    if any("\ud800" <= character <= "\udfff" for character in one):
+    if not _is_file(one) and any("\ud800" <= character <= "\udfff" for character in one):
         raise DataError(f"the text {one!r} is not UTF-8; check the terminal's encoding")
 
 

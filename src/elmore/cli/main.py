@@ -1,5 +1,6 @@
 """`elmore`: finds the command, runs it, and turns foreseen errors into a sentence and exit 2."""
 
+import io
 import os
 import sys
 import warnings
@@ -9,6 +10,8 @@ from cyclopts import App, CycloptsError
 
 from elmore import __version__
 from elmore.errors import ElmoreError, ElmoreWarning
+
+_LONGEST = 1000  # characters of an error
 
 COMMANDS = {
     "embed": "Compute one vector per word, or per text, of texts, files or standard input.",
@@ -30,7 +33,7 @@ COMMANDS = {
     "probe": "Train a linear probe for word tags on each layer.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
-    "verify": "Check the files of a model folder against their checksums.",
+    "verify": "Check the files of a model, task, index or static vectors against checksums.",
     "convert": "Convert a model from or to the published format.",
 }
 
@@ -53,10 +56,23 @@ def make_app(command: str | None = None) -> App:
 def main() -> None:
     """Run the command line and leave with its exit code."""
     warnings.formatwarning = _format_warning
+    _repair_streams()
     code = run(sys.argv[1:])
     if code == 130:
         os._exit(code)  # at once: a thread may be in the middle of a batch, or waiting for input
     sys.exit(code)
+
+
+def _repair_streams() -> None:
+    """Make the standard streams usable: one may be closed, or lack characters that are printed."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    if sys.stdout is None:
+        sys.exit(_say("standard output is closed; send it to a file or to /dev/null"))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -74,6 +90,10 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _say(f"{where}{error.strerror or error}")
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's
+            raise
+        return _say("there is not enough memory for this; choose smaller sizes, or less text")
     except KeyboardInterrupt as stop:
         message = f"stopped; {stop}" if str(stop) else "stopped"
         print(message, file=sys.stderr, flush=True)  # noqa: T201
@@ -90,5 +110,7 @@ def _format_warning(
 
 
 def _say(message: str) -> int:
-    print(f"elmore: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201
+    line = " ".join(message.split())
+    line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"  # it may quote what was given
+    print(f"elmore: {line}", file=sys.stderr)  # noqa: T201
     return 2

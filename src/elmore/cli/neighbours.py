@@ -68,7 +68,7 @@ def neighbours(
     if html is not None:
         html.parent.mkdir(parents=True, exist_ok=True)
         page = neighbours_page(text, word, found, tokenizer=index.tokenizer, similar=similar)
-        html.write_text(page, encoding="utf-8")
+        html.write_text(page, encoding="utf-8", errors="replace")
     if not is_terminal():
         print_json(_facts(text, word, found, similar) | {"standardized": index.is_standardized})
         return

@@ -69,7 +69,7 @@ def predict(
     from elmore.cli.task_flags import TASKS
     from elmore.tasks.saved import read_task_config
 
-    cls = TASKS[read_task_config(model)["task"]]
+    cls = TASKS[read_task_config(model).task]
     task: Any = cls.load(model, elmo=elmo, static=static)
     is_tagger = cls.task == "tag"
     if is_tagger:

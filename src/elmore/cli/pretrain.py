@@ -69,7 +69,7 @@ def pretrain(
             out,
             chosen,
             start=begin,
-            n_processes=(os.cpu_count() or 1) if processes is None else processes,
+            n_processes=arguments.n_processes(processes),
             on_progress=preparing.tell,
             on_update=training.tell,
         )

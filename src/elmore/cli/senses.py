@@ -65,6 +65,10 @@ def senses(
     from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
     from elmore.senses.wsd import label_senses, read_labelled_senses
 
+    if picture is not None:
+        from elmore.senses.pictures import check_picture, draw_map
+
+        check_picture(picture)
     index = OccurrenceIndex.load(in_)
     rows = sampled_rows(index, word, most=max_occurrences, seed=seed)
     occurrences = [index.occurrence(int(row)) for row in rows]
@@ -76,8 +80,6 @@ def senses(
         examples = read_labelled_senses(labelled, word, elmo)
         found = label_senses(elmo, occurrences, examples, others=others)
     if picture is not None:
-        from elmore.senses.pictures import draw_map
-
         by_layer = {layer: index.vectors(layer)[rows] for layer in index.layers}
         draw_map(by_layer, found, word, picture, projection=projection)
     if not is_terminal():

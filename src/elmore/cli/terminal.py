@@ -32,8 +32,11 @@ def print_result(facts: Mapping[str, Any], shown: Mapping[str, Any] | None = Non
 
 
 def print_json(content: Any) -> None:
-    """Print a line of JSON."""
-    sys.stdout.write(json.dumps(content, ensure_ascii=False) + "\n")
+    """Print a line of JSON, escaped where standard output is not UTF-8."""
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    text = json.dumps(content, ensure_ascii=not is_utf8)
+    # A name of a file may have bytes that are no characters.
+    sys.stdout.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
 
 
 def marked_line(shown: "MarkedText", begin: str = "") -> Text:

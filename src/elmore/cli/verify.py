@@ -13,6 +13,9 @@ from elmore.errors import FormatError
 # of the folder that gives a CheckedFile (checksums.py) for each of its files.
 _KINDS = {
     ("config.json", "elmore-bilm-1"): "elmore.formats:verify_native",
+    ("config.json", "elmore-task-1"): "elmore.tasks.saved:verify_task",
+    ("config.json", "elmore-static-1"): "elmore.static.vectors:verify_static",
+    ("index.json", "elmore-index-1"): "elmore.senses.index:verify_index",
 }
 
 
@@ -25,7 +28,8 @@ def verify(folder: str) -> None:
     Parameters
     ----------
     folder
-        A model folder, the name of a bundled model, or hf://owner/name.
+        A model folder, the name of a bundled model, or hf://owner/name; or the folder of a trained
+        task, of static vectors or of an index.
     """
     from elmore.formats import model_folder
 
@@ -55,5 +59,5 @@ def _check_of(folder: Path) -> Callable[[Path], Iterator[Any]]:
             return found
     raise FormatError(
         f"{folder} is no folder that verify knows; expected one with a readable "
-        f"{' or '.join(name for name, _ in _KINDS)} of this version"
+        f"{' or '.join(dict.fromkeys(name for name, _ in _KINDS))} of this version"
     )

@@ -15,6 +15,7 @@ from elmore.embed.cache import WordCache, WordVectors, read_cached_words
 from elmore.embed.encode import encode_pooled, encode_words
 from elmore.embed.fill import Filler, Sides, Substitutes
 from elmore.embed.layers import Layers
+from elmore.embed.pickled import copied, pickled_state, restore
 from elmore.embed.pooling import Pooling
 from elmore.embed.precision import PrecisionName
 from elmore.embed.progress import text_bar
@@ -72,6 +73,20 @@ class Elmo:
         self.mix = ScalarMix(self.n_layers)
         self.source: str | None = None
         """What `from_pretrained` was given."""
+        # For pickles (pickled.py): where the model and its vocabulary are, and their hash there.
+        self._address: tuple[str, str | None] | None = None
+        self._hash_at_address: str | None = None
+        self._options: dict[str, Any] = {
+            "cache_words": cache_words, "max_batch_tokens": max_batch_tokens, "engine": engine,
+            "precision": precision, "device": device,
+        }  # fmt: skip
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restore, (type(self), pickled_state(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Elmo":
+        memo[id(self)] = made = copied(self)
+        return made
 
     def __sklearn_clone__(self) -> "Elmo":
         return self  # the weights are frozen: estimators may share them
@@ -95,6 +110,7 @@ class Elmo:
         engine: EngineName = "auto",
         precision: PrecisionName = "float32",
         device: str | torch.device = "cpu",
+        verify: bool = True,
     ) -> "Elmo":
         """Load a model: a bundled name, an elmore or published model folder, or `hf://owner/name`.
 
@@ -104,9 +120,10 @@ class Elmo:
         `cache_words` is the size of the word cache, `max_batch_tokens` that of a batch. `engine` is
         "fast" (the default on a CPU) or "textbook", the plain PyTorch network; both give the same
         vectors. `precision` is "float32", "bfloat16" (faster on processors that have it, to a
-        cosine of 0.999) or "auto" (bfloat16 where the processor has it).
+        cosine of 0.999) or "auto" (bfloat16 where the processor has it). Files must match the
+        checksums of an elmore model folder, unless `verify` is false.
         """
-        model = read_pretrained(name_or_path, Path(vocab) if vocab else None)
+        model = read_pretrained(name_or_path, Path(vocab) if vocab else None, verify=verify)
         cached = None
         if word_vectors is not None:
             cached = read_cached_words(Path(word_vectors), model, name_or_path)
@@ -121,6 +138,11 @@ class Elmo:
             device=device,
         )
         made.source = str(name_or_path)
+        is_folder = Path(name_or_path).is_dir()
+        made._address = (
+            str(Path(name_or_path).resolve()) if is_folder else made.source,
+            str(Path(vocab).resolve()) if vocab else None,
+        )
         return made
 
     def save_pretrained(self, folder: str | Path, *, dtype: DType = "float32") -> None:

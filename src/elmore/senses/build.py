@@ -1,28 +1,31 @@
 """A corpus in, an index of the occurrences of its words out, block by block.
 
 A block is some lines. index.json is replaced after each, so a build that was killed resumes from
-the last whole block: anything after it is truncated. Only one block and the list of words are held
-in memory. Vectors of a calibrated model are stored standardized, ready for cosines.
+the last whole block: anything after it is truncated, and all before it must have the checksums that
+index.json says. Only one block and the list of words are held in memory. Vectors of a calibrated
+model are stored standardized, ready for cosines.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
+from elmore.checksums import FileRecord, describe_file
 from elmore.embed import Elmo
-from elmore.errors import ConfigError, DataError
-from elmore.folders import write_json
+from elmore.errors import ConfigError, DataError, ElmoreError, FormatError
+from elmore.folders import as_json, new_file, write_json
 from elmore.formats.calibration import Layer
 from elmore.locks import LOCK, locked_folder
+from elmore.senses.blocks import FIX, GrowingFile
 from elmore.senses.index import (
+    CHECKSUMS,
     ENDS,
     FACTS,
     FORMAT,
@@ -31,6 +34,8 @@ from elmore.senses.index import (
     WORDS,
     Facts,
     IndexConfig,
+    IndexedModel,
+    IndexFile,
     OccurrenceIndex,
     file_sizes,
     read_facts,
@@ -63,20 +68,21 @@ def build_index(
                 "context and expected"
             )
     calibration = elmo.model.calibration
-    content: dict[str, Any] = {
-        "format": FORMAT,
-        "model": {
-            "source": elmo.source,
-            "hash": elmo.model.fingerprint(),
-            "tokenizer": elmo.tokenizer.name,
-            "normalization": elmo.model.normalization,
-            "calibration": calibration and calibration.fingerprint(),
-        },
-        "config": json.loads(json.dumps(asdict(config))),  # as it will be read again
-        "corpus": [dict(text) for text in source],
-        "dim": elmo.dim,
-        "facts": asdict(Facts()),
-    }
+    content = IndexFile(
+        format=FORMAT,
+        model=IndexedModel(
+            source=elmo.source,
+            hash=elmo.model.fingerprint(),
+            tokenizer=elmo.tokenizer.name,
+            normalization=elmo.model.normalization,
+            calibration=None if calibration is None else calibration.fingerprint(),
+        ),
+        config=config,
+        corpus=as_json([dict(text) for text in source]),
+        dim=elmo.dim,
+        facts=Facts(),
+        files={},
+    )
     with locked_folder(folder):
         begun = read_facts(folder)
         if begun is not None:
@@ -86,50 +92,80 @@ def build_index(
             raise ConfigError(f"{folder} is not empty and holds no index; choose another name")
         else:
             write_json(folder / FACTS, content)
-        facts = Facts(**content["facts"])
-        if not facts.is_whole:
-            builder = _Builder(elmo, folder, config, facts)
-            for n_lines, n_kept in builder.read(islice(iter(lines), facts.n_lines, None)):
-                write_json(folder / FACTS, {**content, "facts": asdict(facts)})
-                on_progress(n_lines, n_kept)
-    return OccurrenceIndex.load(folder)
+        facts = content.facts
+        try:
+            if not facts.is_whole:
+                with ExitStack() as stack:
+                    builder = _Builder(elmo, folder, content, stack)
+                    for n_lines, n_kept in builder.read(islice(iter(lines), facts.n_lines, None)):
+                        write_json(folder / FACTS, replace(content, files=builder.records()))
+                        on_progress(n_lines, n_kept)
+            return OccurrenceIndex.load(folder)
+        except ElmoreError:
+            if not facts.n_occurrences:  # nothing to resume from
+                for name in (*file_sizes(facts, config.layers, elmo.dim), CHECKSUMS, FACTS):
+                    (folder / name).unlink(missing_ok=True)
+            raise
 
 
 class _Builder:
     """Appends blocks of sentences to the files of an index."""
 
-    def __init__(self, elmo: Elmo, folder: Path, config: IndexConfig, facts: Facts) -> None:
-        self.elmo, self.folder, self.config, self.facts = elmo, folder, config, facts
-        self.reading = elmo.sentence_reader(config.split_sentences)
-        self.wanted = config.words and frozenset(
-            normalize(word, elmo.model.normalization) for word in config.words
+    def __init__(self, elmo: Elmo, folder: Path, content: IndexFile, stack: ExitStack) -> None:
+        self.elmo, self.folder = elmo, folder
+        self.config, self.facts = content.config, content.facts
+        self.reading = elmo.sentence_reader(self.config.split_sentences)
+        self.wanted = self.config.words and frozenset(
+            normalize(word, elmo.model.normalization) for word in self.config.words
         )
-        for name, size in file_sizes(facts, config.layers, elmo.dim).items():
-            with (folder / name).open("ab") as file:
-                file.truncate(size)  # what a killed build left behind the last whole block
-        words = (folder / WORDS).read_text("utf-8").split("\n")[:-1]
+        self.files: dict[str, GrowingFile] = {}
+        for name, size in file_sizes(self.facts, self.config.layers, elmo.dim).items():
+            expected = (content.files or {}).get(name)
+            self.files[name] = GrowingFile(folder / name, size, expected)
+            stack.enter_context(self.files[name].file)
+        words = self._read_words()
         self.numbers = {word: number for number, word in enumerate(words)}
-        known = np.fromfile(folder / OCCURRENCES, np.int32).reshape(-1, 3)[:, 0]
+        known = np.fromfile(folder / OCCURRENCES, "<i4").reshape(-1, 3)[:, 0]
+        if len(known) and not 0 <= known.min() <= known.max() < len(words):
+            raise FormatError(f"{folder / OCCURRENCES} is damaged: it names no word; {FIX}")
         self.counts: list[int] = np.bincount(known, minlength=len(words)).tolist()
+
+    def _read_words(self) -> list[str]:
+        path = self.folder / WORDS
+        try:
+            found = path.read_text("utf-8").split("\n")[:-1]
+        except UnicodeDecodeError:
+            raise FormatError(f"{path} is damaged: it is not UTF-8; {FIX}") from None
+        if len(found) != self.facts.n_words:
+            raise FormatError(
+                f"{path} is damaged: it has {len(found)} words, not {self.facts.n_words}; {FIX}"
+            )
+        return found
+
+    def records(self) -> dict[str, FileRecord]:
+        """Return the size and checksum of each file as it is now."""
+        found = {name: file.record() for name, file in self.files.items()}
+        if self.facts.is_whole:
+            found[CHECKSUMS] = describe_file(self.folder / CHECKSUMS)
+        return found
 
     def read(self, lines: Iterator[str]) -> Iterator[tuple[int, int]]:
         """Append all lines that are needed; give the lines and kept occurrences of each block."""
-        with ExitStack() as stack:
-            files = {
-                name: stack.enter_context((self.folder / name).open("ab"))
-                for name in file_sizes(self.facts, self.config.layers, self.elmo.dim)
-            }
-            while True:
-                block = [] if self._is_full() else list(islice(lines, _LINES_AT_ONCE))
-                n_kept = self._append(block, files)
-                self.facts.n_lines += len(block)
-                self.facts.is_whole = not block
-                for file in files.values():
-                    file.flush()
-                    os.fsync(file.fileno())
-                yield len(block), n_kept
-                if not block:
-                    return
+        while True:
+            block = [] if self._is_full() else list(islice(lines, _LINES_AT_ONCE))
+            n_kept = self._append(block)
+            self.facts.n_lines += len(block)
+            self.facts.is_whole = not block
+            for growing in self.files.values():
+                growing.file.flush()
+                os.fsync(growing.file.fileno())
+            if not block:
+                with new_file(self.folder / CHECKSUMS) as beside:
+                    blocks = [growing.checksums() for growing in self.files.values()]
+                    np.concatenate(blocks).astype("<u8").tofile(beside)
+            yield len(block), n_kept
+            if not block:
+                return
 
     def _is_full(self) -> bool:
         """Whether each word that is wanted has all the occurrences that it may have."""
@@ -138,11 +174,12 @@ class _Builder:
             return False
         return min(self.counts) >= most
 
-    def _append(self, lines: list[str], files: Mapping[str, IO[bytes]]) -> int:
+    def _append(self, lines: list[str]) -> int:
         """Write the wanted occurrences of some lines; return how many there are."""
+        files = self.files
         kept: list[tuple[list[str], list[int]]] = []
         for tokens in self.reading.sentences(lines):
-            places = [place for place, word in enumerate(tokens) if self._take(word, files)]
+            places = [place for place, word in enumerate(tokens) if self._take(word)]
             if places:
                 kept.append((tokens, places))
         if not kept:
@@ -153,7 +190,7 @@ class _Builder:
             for layer in self.config.layers:
                 chosen = standardized(self.elmo, vectors[layer][places], layer)
                 with np.errstate(over="ignore"):  # said below
-                    stored = chosen.astype(np.float16)
+                    stored = chosen.astype("<f2")
                 if not np.isfinite(stored).all():
                     raise DataError(
                         f"layer {layer} has values above 65,504, the largest of float16; "
@@ -163,11 +200,11 @@ class _Builder:
             sentence = " ".join(tokens).encode("utf-8", "replace") + b"\n"
             files[SENTENCES].write(sentence)
             self.facts.sentence_bytes += len(sentence)
-            files[ENDS].write(np.int64(self.facts.sentence_bytes).tobytes())
+            files[ENDS].write(self.facts.sentence_bytes.to_bytes(8, "little"))
             number = self.facts.n_sentences
             rows += [(self.numbers[tokens[place]], number, place) for place in places]
             self.facts.n_sentences += 1
-        files[OCCURRENCES].write(np.array(rows, np.int32).tobytes())
+        files[OCCURRENCES].write(np.array(rows, "<i4").tobytes())
         self.facts.n_occurrences += len(rows)
         return len(rows)
 
@@ -186,7 +223,7 @@ class _Builder:
                 yield words, places, found.vectors
             first, n_tokens = last, 0
 
-    def _take(self, word: str, files: Mapping[str, IO[bytes]]) -> bool:
+    def _take(self, word: str) -> bool:
         """Whether an occurrence of a word is kept; a new word is added to the list."""
         if self.wanted is not None and word not in self.wanted:
             return False
@@ -194,7 +231,7 @@ class _Builder:
         if number == len(self.counts):
             self.counts.append(0)
             line = f"{word}\n".encode("utf-8", "replace")
-            files[WORDS].write(line)
+            self.files[WORDS].write(line)
             self.facts.word_bytes += len(line)
             self.facts.n_words += 1
         most = self.config.max_per_word
@@ -204,21 +241,19 @@ class _Builder:
         return True
 
 
-def _check_same(begun: dict[str, Any], asked: dict[str, Any], folder: Path) -> None:
-    if begun["corpus"] != asked["corpus"]:
-        names = ", ".join(text["name"] for text in asked["corpus"])
+def _check_same(begun: IndexFile, asked: IndexFile, folder: Path) -> None:
+    if begun.corpus != asked.corpus:
+        names = ", ".join(text["name"] for text in asked.corpus)
         raise ConfigError(
             f"{folder} was built from other text than {names} is now; choose another --out, or "
             "remove it to build it again"
         )
     for name, other in (
-        ("model", begun["model"]["hash"] != asked["model"]["hash"]),
-        (
-            "calibration",
-            begun["model"].get("calibration") != asked["model"]["calibration"],
-        ),
-        ("tokenizer", begun["model"]["tokenizer"] != asked["model"]["tokenizer"]),
-        ("config", begun["config"] != asked["config"]),
+        ("model", begun.model.hash != asked.model.hash),
+        ("calibration", begun.model.calibration != asked.model.calibration),
+        ("tokenizer", begun.model.tokenizer != asked.model.tokenizer),
+        ("config", begun.config != asked.config),
+        ("model", begun.dim != asked.dim),
     ):
         if other:
             raise ConfigError(

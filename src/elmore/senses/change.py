@@ -145,7 +145,7 @@ def _entropy(p: npt.NDArray[np.float64]) -> float:
 
 def _check_same_model(old: OccurrenceIndex, new: OccurrenceIndex) -> None:
     for what in ("hash", "calibration", "tokenizer", "normalization"):
-        if old.model.get(what) != new.model.get(what):
+        if getattr(old.model, what) != getattr(new.model, what):
             name = "model" if what == "hash" else what
             raise ConfigError(
                 f"{old.folder} and {new.folder} were built with another {name} each; "

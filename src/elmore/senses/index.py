@@ -1,6 +1,6 @@
 """Each occurrence of a corpus's words on disk: its vector, its sentence, its place there.
 
-An index is a folder of files, and index.json, which has the size of each.
+An index is a folder of files, and index.json, which has the size and checksum of each.
 
 | file | holds |
 |---|---|
@@ -8,32 +8,38 @@ An index is a folder of files, and index.json, which has the size of each.
 | occurrences.i32 | for each its word, its sentence and its place there |
 | sentences.txt, sentences.i64 | the tokens of each sentence, and where it ends |
 | words.txt | the words, in the order of their first occurrence |
+| checksums.u64 | a checksum of each block of the files above, in their order (blocks.py) |
 
 Vectors of a calibrated model are standardized.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Meta, Struct
 
+from elmore.checksums import CheckedFile, FileRecord, check_file, check_names, verify_files
 from elmore.embed import Elmo
 from elmore.embed.layers import layers_dim
-from elmore.errors import ConfigError, DataError, FormatError
-from elmore.folders import read_format
+from elmore.errors import ConfigError, DataError, ElmoreError, FormatError
 from elmore.formats.calibration import Layer
-from elmore.text import normalize
+from elmore.metadata import read_metadata
+from elmore.senses.blocks import BLOCK_BYTES, FIX, CheckedRows, Checksums
+from elmore.text import Normalization, normalize
 
 FACTS, OCCURRENCES = "index.json", "occurrences.i32"
 SENTENCES, ENDS, WORDS = "sentences.txt", "sentences.i64", "words.txt"
-FORMAT = "elmore-index-1"
+CHECKSUMS = "checksums.u64"
+FORMAT: Literal["elmore-index-1"] = "elmore-index-1"
 
+Count = Annotated[int, Meta(ge=0, le=2**48)]
 Ints = npt.NDArray[np.int64]
-StoredVectors = npt.NDArray[np.float16]
+StoredVectors = CheckedRows | npt.NDArray[np.float16]
 
 
 @dataclass(frozen=True)
@@ -62,15 +68,41 @@ class IndexConfig:
 class Facts:
     """How far the build of an index is: the sizes of its files."""
 
-    n_lines: int = 0
+    n_lines: Count = 0
     """Lines of the corpus that were read."""
-    n_sentences: int = 0
-    n_occurrences: int = 0
-    n_words: int = 0
-    sentence_bytes: int = 0
-    word_bytes: int = 0
+    n_sentences: Count = 0
+    n_occurrences: Count = 0
+    n_words: Count = 0
+    sentence_bytes: Count = 0
+    word_bytes: Count = 0
     is_whole: bool = False
     """Whether the build is finished."""
+
+
+class IndexedModel(Struct, frozen=True, forbid_unknown_fields=True):
+    """The model that an index was built with."""
+
+    source: str | None
+    """Where it was; None: nowhere, it was made in memory."""
+    hash: str
+    tokenizer: str
+    normalization: Normalization | None
+    calibration: str | None = None
+    """A hash of its calibration, by which the vectors are standardized."""
+
+
+class IndexFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """index.json."""
+
+    format: Literal["elmore-index-1"]
+    model: IndexedModel
+    config: IndexConfig
+    corpus: list[dict[str, Any]]
+    dim: Annotated[int, Meta(ge=2, le=2**20)]
+    facts: Facts
+    files: dict[str, FileRecord] | None = None
+    """The data files beside it; indexes of earlier versions do not say."""
+    checksum: str | None = None
 
 
 @dataclass(frozen=True)
@@ -87,21 +119,25 @@ class Occurrence:
 class OccurrenceIndex:
     """An index on disk, its files memory-mapped."""
 
-    def __init__(self, folder: Path, content: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, content: IndexFile) -> None:
         self.folder = folder
-        self.layers: tuple[Layer, ...] = tuple(content["config"]["layers"])
-        self.dim: int = content["dim"]
-        self.model: dict[str, Any] = content["model"]
+        self.layers: tuple[Layer, ...] = content.config.layers
+        self.dim = content.dim
+        self.model = content.model
         """Where the biLM was, its hash and calibration, the tokenizer and normalization."""
-        self.is_standardized = self.model.get("calibration") is not None
+        self.is_standardized = self.model.calibration is not None
         """Whether the vectors are standardized by the model's calibration."""
-        self.facts = Facts(**content["facts"])
+        self.facts = content.facts
         self.content = content
         """All that index.json says."""
+        self._vectors: dict[Layer, CheckedRows] = {}
 
     @classmethod
     def load(cls, folder: str | Path) -> "OccurrenceIndex":
-        """Load an index that was built; its files are memory-mapped."""
+        """Load an index that was built; its files are memory-mapped.
+
+        Their sizes are checked now, their blocks when they are first read.
+        """
         folder = Path(folder)
         content = read_facts(folder)
         if content is None:
@@ -117,10 +153,11 @@ class OccurrenceIndex:
                 f"{folder} holds no occurrence: no word that was asked for is in the text; "
                 "words are case-sensitive"
             )
-        for name, size in file_sizes(found.facts, found.layers, found.dim).items():
+        for name, size in found._sizes.items():
             path = folder / name
-            if not path.exists() or path.stat().st_size != size:
-                raise FormatError(f"{path} is damaged: its size is wrong; build the index again")
+            if not size or not path.is_file() or path.stat().st_size != size:
+                raise FormatError(f"{path} is damaged: its size is wrong; {FIX}")
+        _ = found._checksums  # small, and so verified now
         return found
 
     def __len__(self) -> int:
@@ -129,7 +166,7 @@ class OccurrenceIndex:
     @property
     def tokenizer(self) -> str:
         """The name of the tokenizer that it was built with."""
-        return str(self.model["tokenizer"])
+        return self.model.tokenizer
 
     @property
     def cosine_kind(self) -> str:
@@ -137,24 +174,35 @@ class OccurrenceIndex:
         return "standardized by the model's calibration" if self.is_standardized else "raw"
 
     def load_model(self, source: str | None = None) -> Elmo:
-        """Load the model that it was built with, from `source` or from where it was then."""
-        source = source or self.model["source"]
+        """Load the model that it was built with, from `source` or from where it was then.
+
+        Nothing is downloaded unless `source` says so.
+        """
         if source is None:
-            raise ConfigError(f"{self.folder} does not say where its model is; name it (--model)")
+            source = self.model.source
+            if source is None:
+                raise ConfigError(
+                    f"{self.folder} does not say where its model is; name it (--model)"
+                )
+            if source.startswith("hf://"):
+                raise ConfigError(
+                    f"the model of {self.folder} would be downloaded from {source}; "
+                    f"to allow that, name it (--model {source})"
+                )
         elmo = Elmo.from_pretrained(source, tokenizer=self.tokenizer)
         self.check_model(elmo)
         return elmo
 
     def check_model(self, elmo: Elmo) -> None:
         """Refuse a biLM that is not the one the index was built with."""
-        if elmo.model.fingerprint() != self.model["hash"]:
+        if elmo.model.fingerprint() != self.model.hash:
             raise FormatError(
-                f"{self.folder} was built with another model ({self.model['source']}); "
+                f"{self.folder} was built with another model ({self.model.source}); "
                 "its vectors cannot be compared with this one's"
             )
         calibration = elmo.model.calibration
         if self.is_standardized and (
-            calibration is None or calibration.fingerprint() != self.model["calibration"]
+            calibration is None or calibration.fingerprint() != self.model.calibration
         ):
             raise FormatError(
                 f"{self.folder} was built with another calibration of the model; "
@@ -162,42 +210,88 @@ class OccurrenceIndex:
             )
 
     @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return file_sizes(self.facts, self.layers, self.dim)
+
+    @cached_property
+    def _checksums(self) -> dict[str, Checksums] | None:
+        """The checksums of the blocks of each file; None if the index has none."""
+        if self.content.files is None:
+            return None
+        said = self.content.files
+        path = self.folder / CHECKSUMS
+        if {name: said[name].size for name in said if name != CHECKSUMS} != self._sizes or (
+            CHECKSUMS not in said
+        ):
+            raise FormatError(f"{self.folder / FACTS}: files is not of this index; {FIX}")
+        check_file(path, said[CHECKSUMS], fix=FIX)
+        counts = [-(-size // BLOCK_BYTES) for size in self._sizes.values()]
+        found = np.fromfile(path, "<u8")
+        if len(found) != sum(counts):
+            raise FormatError(f"{path} is damaged: its size is wrong; {FIX}")
+        return dict(zip(self._sizes, np.split(found, np.cumsum(counts)[:-1]), strict=True))
+
+    def _rows_of(self, name: str, dtype: str, *shape: int) -> CheckedRows:
+        checksums = self._checksums
+        path = self.folder / name
+        try:
+            return CheckedRows(path, dtype, shape, None if checksums is None else checksums[name])
+        except ValueError:  # its size changed since it was loaded
+            raise FormatError(f"{path} is damaged: its size is wrong; {FIX}") from None
+
+    def _damaged(self, name: str, what: str) -> FormatError:
+        return FormatError(f"{self.folder / name} is damaged: {what}; {FIX}")
+
+    @cached_property
     def words(self) -> list[str]:
         """The words, by number."""
-        return (self.folder / WORDS).read_text("utf-8").split("\n")[:-1]
+        content = bytes(self._rows_of(WORDS, "u1", self.facts.word_bytes)[:])
+        try:
+            found = content.decode("utf-8").split("\n")[:-1]
+        except UnicodeDecodeError:
+            raise self._damaged(WORDS, "it is not UTF-8") from None
+        if len(found) != self.facts.n_words:
+            raise self._damaged(WORDS, f"it has {len(found)} words, not {self.facts.n_words}")
+        return found
 
     @cached_property
     def _word_numbers(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
-    def _occurrences(self) -> npt.NDArray[np.int32]:
+    def _occurrences(self) -> CheckedRows:
         """(N, 3): word, sentence, place."""
-        return np.memmap(self.folder / OCCURRENCES, np.int32, "r", shape=(len(self), 3))
+        return self._rows_of(OCCURRENCES, "<i4", len(self), 3)
 
     @cached_property
-    def _ends(self) -> Ints:
-        return np.memmap(self.folder / ENDS, np.int64, "r", shape=(self.facts.n_sentences,))
+    def _ends(self) -> CheckedRows:
+        return self._rows_of(ENDS, "<i8", self.facts.n_sentences)
+
+    @cached_property
+    def _sentences(self) -> CheckedRows:
+        return self._rows_of(SENTENCES, "u1", self.facts.sentence_bytes)
 
     @cached_property
     def _by_word(self) -> tuple[Ints, Ints]:
         """All rows ordered by word, and where each word's begin."""
-        numbers = np.asarray(self._occurrences[:, 0])
+        numbers = np.asarray(self._occurrences[:][:, 0])
         order = np.argsort(numbers, kind="stable")
         return order, np.searchsorted(numbers[order], np.arange(len(self.words) + 1))
 
-    def vectors(self, layer: Layer) -> StoredVectors:
+    def vectors(self, layer: Layer) -> CheckedRows:
         """Return the vectors of all occurrences on a layer, (N, D), mapped; D / 2 of "expected"."""
         if layer not in self.layers:
             raise ConfigError(
                 f"{self.folder} has no layer {layer}; it has {', '.join(map(str, self.layers))}"
             )
-        shape = (len(self), layers_dim(layer, self.dim))
-        return np.memmap(self.folder / vectors_file(layer), np.float16, "r", shape=shape)
+        if layer not in self._vectors:
+            dim = layers_dim(layer, self.dim)
+            self._vectors[layer] = self._rows_of(vectors_file(layer), "<f2", len(self), dim)
+        return self._vectors[layer]
 
     def rows(self, word: str) -> Ints:
         """Return which occurrences are of a word."""
-        word = normalize(word, self.model["normalization"])
+        word = normalize(word, self.model.normalization)
         if word not in self._word_numbers:
             others = [one for one in self.words if one.casefold() == word.casefold()]
             hint = f"; {', '.join(map(repr, others))} does" if others else "; choose another word"
@@ -209,11 +303,20 @@ class OccurrenceIndex:
     def occurrence(self, row: int) -> Occurrence:
         """Return one occurrence."""
         word, sentence, place = self._occurrences[row].tolist()
+        if not (0 <= word < len(self.words) and 0 <= sentence < self.facts.n_sentences):
+            raise self._damaged(OCCURRENCES, f"occurrence {row} is of no word or sentence")
         start = 0 if sentence == 0 else int(self._ends[sentence - 1])
-        with (self.folder / SENTENCES).open("rb") as file:
-            file.seek(start)
-            text = file.read(int(self._ends[sentence]) - start).decode("utf-8")
-        return Occurrence(self.words[word], tuple(text.removesuffix("\n").split(" ")), place)
+        end = int(self._ends[sentence])
+        if not 0 <= start < end <= self.facts.sentence_bytes:
+            raise self._damaged(ENDS, f"sentence {sentence} ends where it cannot")
+        try:
+            text = bytes(self._sentences[start:end]).decode("utf-8")
+        except UnicodeDecodeError:
+            raise self._damaged(SENTENCES, f"sentence {sentence} is not UTF-8") from None
+        tokens = tuple(text.removesuffix("\n").split(" "))
+        if not 0 <= place < len(tokens):
+            raise self._damaged(OCCURRENCES, f"occurrence {row} is not in its sentence")
+        return Occurrence(self.words[word], tokens, place)
 
 
 def layer_name(layer: Layer) -> str:
@@ -240,8 +343,30 @@ def file_sizes(facts: Facts, layers: Sequence[Layer], dim: int) -> dict[str, int
     }
 
 
-def read_facts(folder: Path) -> dict[str, Any] | None:
+def read_facts(folder: Path) -> IndexFile | None:
     """Read index.json; None if there is none."""
-    if not (folder / FACTS).exists():
+    path = folder / FACTS
+    if not path.exists():
         return None
-    return read_format(folder / FACTS, FORMAT)
+    found = read_metadata(path, IndexFile, fix=FIX)
+    check_names(found.files or {}, path)
+    return found
+
+
+def verify_index(folder: Path) -> Iterator[CheckedFile]:
+    """Check every file of an index: against its checksum if it has one, and by loading it."""
+    content = read_facts(folder)
+    assert content is not None  # its format was read
+    files = content.files or {}
+    found = list(verify_files(folder, files))
+    names = file_sizes(content.facts, content.config.layers, content.dim)
+    found += [CheckedFile(name, False) for name in names if name not in files]
+    problem = None
+    if not any(one.problem for one in found):
+        try:
+            index = OccurrenceIndex.load(folder)
+            _ = index.words
+        except ElmoreError as error:
+            problem = str(error)
+    yield CheckedFile(FACTS, content.checksum is not None, problem)
+    yield from found

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from elmore.errors import DataError, MissingExtraError
+from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.formats.calibration import Layer
 from elmore.senses.describe import Sense
 from elmore.senses.index import layer_name
@@ -27,6 +27,17 @@ _COLORS = (
 )  # fmt: skip  # told apart by everyone (Okabe and Ito)
 _MARKERS = "osD^vPX*"
 _CONTEXT = 16  # characters shown on either side of a word
+
+
+def check_picture(path: Path) -> None:
+    """Refuse a file whose suffix is of no kind of picture, before anything takes time."""
+    figure = _pyplot().figure()
+    known = figure.canvas.get_supported_filetypes()
+    _pyplot().close(figure)
+    if path.suffix[1:].lower() not in known:
+        raise ConfigError(
+            f"{path} is no picture; expected a name that ends in .{', .'.join(known)}"
+        )
 
 
 def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:

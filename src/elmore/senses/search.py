@@ -7,18 +7,22 @@ and search-N.json in the folder of the index, for layer N.
 """
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Meta, Struct
 
+from elmore.checksums import FileRecord, check_file, describe_file
 from elmore.errors import FormatError, MissingExtraError
-from elmore.folders import new_file, read_format, write_json
+from elmore.folders import new_file, write_json
 from elmore.formats.calibration import Layer
-from elmore.senses.index import Ints, OccurrenceIndex, StoredVectors
+from elmore.metadata import read_metadata
+from elmore.senses.index import IndexFile, Ints, OccurrenceIndex, StoredVectors
 
-FORMAT = "elmore-search-1"
+FORMAT: Literal["elmore-search-1"] = "elmore-search-1"
 MOST_EXACT = 200_000
 """Occurrences up to which a search is exact."""
 
@@ -28,6 +32,7 @@ _CELLS_SEEN = 48
 _COMPARED = 16  # exactly, for each one asked for
 _RECALL_QUERIES, _RECALL_AT = 100, 10
 _SEED = 1
+_FIX = "remove it to build the search again"
 
 Floats = npt.NDArray[np.float32]
 
@@ -48,8 +53,22 @@ class Quality:
 
     kind: str
     """exact, or faiss's name of it."""
-    recall: float
+    recall: Annotated[float, Meta(ge=0, le=1)]
     """The share of the ten nearest that it finds: 1 if it is exact, else measured."""
+
+
+class SearchFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """search-N.json."""
+
+    format: Literal["elmore-search-1"]
+    of: IndexFile
+    quality: Quality
+    files: dict[str, FileRecord] | None = None
+    checksum: str | None = None
+
+
+def _read_facts(path: Path) -> SearchFile:
+    return read_metadata(path, SearchFile, fix=_FIX)
 
 
 class Search:
@@ -68,23 +87,26 @@ class Search:
         faiss = _faiss()
         path = index.folder / f"search-{layer}.faiss"
         facts = path.with_suffix(".json")
-        if facts.exists():
-            content = read_format(facts, FORMAT)
-            if content["of"] != index.content:
+        said = _read_facts(facts) if facts.exists() else None
+        if said is not None and said.files is not None:  # earlier versions had no checksum
+            if said.of != index.content:
                 raise FormatError(f"{facts} is of another index; remove it to build it again")
+            if path.name not in said.files:
+                raise FormatError(f"{facts}: files lacks {path.name}; {_FIX}")
+            check_file(path, said.files[path.name], fix=f"remove it and {facts.name}")
             try:
                 cells = faiss.read_index(str(path))
-            except RuntimeError:  # with a page of its own source
+            except (RuntimeError, MemoryError):  # with a page of its own source
                 raise FormatError(f"{path} cannot be read; remove it and {facts.name}") from None
             cells.nprobe = _CELLS_SEEN
-            return cls(index, layer, cells, Quality(**content["quality"]))
+            return cls(index, layer, cells, said.quality)
         name, cells = _train_cells(faiss, index.vectors(layer))
         unmeasured = cls(index, layer, cells, Quality(name, math.nan))
         quality = Quality(name, unmeasured.measure_recall())
         with new_file(path) as beside:
             faiss.write_index(cells, str(beside))
-        content = {"format": FORMAT, "of": index.content, "quality": asdict(quality)}
-        write_json(facts, content)
+            files = {path.name: describe_file(beside)}
+        write_json(facts, SearchFile(FORMAT, index.content, quality, files))
         return cls(index, layer, cells, quality)
 
     def nearest(self, vector: Floats, n: int) -> Found:

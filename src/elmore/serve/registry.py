@@ -119,8 +119,8 @@ def _new_batcher(name: str, limits: Limits, metrics: Metrics) -> Batcher:
 
 def _load_index(name: str, folder: str, hashes: dict[str, ServedModel]) -> ServedIndex:
     index = OccurrenceIndex.load(folder)
-    source, tokenizer = index.model["source"], index.model["tokenizer"]
-    served = _model_of(f"index {name}", index.model["hash"], source, hashes)
+    source, tokenizer = index.model.source, index.model.tokenizer
+    served = _model_of(f"index {name}", index.model.hash, source, hashes)
     index.check_model(served.elmo)
     # Where MeCab is missing, the model's own tokenizer has a stand-in, which does here too.
     is_own = tokenizer in (served.elmo.tokenizer.name, served.elmo.model.tokenizer)
@@ -132,11 +132,11 @@ def _load_index(name: str, folder: str, hashes: dict[str, ServedModel]) -> Serve
 
 def _load_task(name: str, folder: str, hashes: dict[str, ServedModel]) -> tuple[Any, str | None]:
     content = read_task_config(Path(folder))
-    cls = _TASKS[content["task"]]
-    if content["elmo"] is None:
+    cls = _TASKS[content.task]
+    if content.elmo is None:
         return cls.load(folder), None
-    said = content["elmo"]
-    served = _model_of(f"task {name}", said["hash"], said["source"], hashes)
+    origin = content.elmo
+    served = _model_of(f"task {name}", origin.hash, origin.source, hashes)
     return cls.load(folder, elmo=served.elmo), served.name
 
 

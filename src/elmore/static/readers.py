@@ -3,8 +3,11 @@
 Text files have a word and its values on each line, after a header with the number of words and
 dimensions (word2vec, fastText's .vec) or without one (GloVe). Binary files (word2vec's) have the
 header, then each word, a space and its values as float32. Any of them may be compressed.
+
+A header is not believed: memory is taken for what is there, a few megabytes at a time.
 """
 
+import reprlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -15,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.corpus.compression import open_decompressed
+from elmore.corpus.lines import limited_lines
 from elmore.errors import DataError, FormatError
 
 DecodingErrors = Literal["strict", "replace"]
@@ -22,8 +26,13 @@ Vectors = npt.NDArray[np.float32]
 Rows = tuple[list[bytes], Vectors]
 """Some words and their vectors."""
 
+MAX_DIM = 65_536
+
 _ROWS_AT_ONCE = 4096
+_VALUES_AT_ONCE = 2**22
 _BYTES_AT_ONCE = 2**20
+_MAX_WORD_BYTES = 2**16
+_MAX_LINE_BYTES = 2**22  # MAX_DIM values of 64 characters
 
 
 @dataclass(frozen=True)
@@ -57,20 +66,21 @@ def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> 
 
 
 def _rows(file: Any, path: Path, max_words: int | None) -> Iterator[Rows]:
-    first = file.readline(_BYTES_AT_ONCE)
+    lines = limited_lines(file.readline, str(path), _MAX_LINE_BYTES)
+    first = next(lines, b"")
     counts = _counts(first)
     if counts is None:
-        yield from _text_rows(islice(chain([first], file), max_words), path, None, first_line=1)
+        yield from _text_rows(islice(chain([first], lines), max_words), path, None, first_line=1)
         return
     n_words, dim = counts
-    if dim == 0:
-        raise FormatError(f"{path} has a header with 0 dimensions; expected 1 or more")
+    if not 1 <= dim <= MAX_DIM:
+        raise FormatError(f"{path} has a header with {dim} dimensions; expected 1 to {MAX_DIM:,}")
     wanted = n_words if max_words is None else min(n_words, max_words)
     if _is_binary(file.peek(64)):
         yield from _binary_rows(file, path, wanted, dim)
         return
     n_read = 0
-    for some, vectors in _text_rows(islice(file, max_words), path, dim, first_line=2):
+    for some, vectors in _text_rows(islice(lines, max_words), path, dim, first_line=2):
         n_read += len(some)
         yield some, vectors
     if n_read < wanted or (max_words is None and n_read > wanted):
@@ -82,7 +92,7 @@ def _rows(file: Any, path: Path, max_words: int | None) -> Iterator[Rows]:
 def _counts(line: bytes) -> tuple[int, int] | None:
     """Return the number of words and dimensions, if the line is a header."""
     fields = line.split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
+    if len(fields) == 2 and all(field.isdigit() and len(field) < 19 for field in fields):
         return int(fields[0]), int(fields[1])
     return None
 
@@ -107,8 +117,7 @@ def _is_utf8(text: bytes) -> bool:
 def _text_rows(
     lines: Iterable[bytes], path: Path, dim: int | None, *, first_line: int
 ) -> Iterator[Rows]:
-    numbered = enumerate(lines, start=first_line)
-    while some := list(islice(numbered, _ROWS_AT_ONCE)):
+    for some in _some_lines(enumerate(lines, start=first_line)):
         words: list[bytes] = []
         rows: list[tuple[int, list[bytes]]] = []
         for number, line in some:
@@ -116,6 +125,10 @@ def _text_rows(
                 continue
             if dim is None:
                 dim = len(line.split()) - 1
+            if dim > MAX_DIM:
+                raise FormatError(
+                    f"{path} has {dim:,} values in a line; expected up to {MAX_DIM:,}"
+                )
             word, *fields = line.rsplit(None, max(dim, 1))
             if dim == 0 or len(fields) != dim or _ends_in_number(word):
                 raise FormatError(
@@ -126,6 +139,20 @@ def _text_rows(
             rows.append((number, fields))
         if words:
             yield words, _parse(rows, path)
+
+
+def _some_lines(numbered: Iterable[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
+    """Give the lines together that are parsed at once."""
+    some: list[tuple[int, bytes]] = []
+    n_bytes = 0
+    for number, line in numbered:
+        some.append((number, line))
+        n_bytes += len(line)
+        if len(some) == _ROWS_AT_ONCE or n_bytes >= _VALUES_AT_ONCE:
+            yield some
+            some, n_bytes = [], 0
+    if some:
+        yield some
 
 
 def _ends_in_number(word: bytes) -> bool:
@@ -143,13 +170,17 @@ def _parse(rows: list[tuple[int, list[bytes]]], path: Path) -> Vectors:
     except ValueError:  # something is not a number
         found = np.empty(0, np.float32)
     if found.size != len(rows) * dim or not np.isfinite(found).all():
-        number, field = next(
-            (number, field) for number, fields in rows for field in fields if _number(field) is None
-        )
-        raise FormatError(
-            f"{path}, line {number}, has {field.decode('utf-8', 'replace')!r}; "
-            "expected a number, neither nan nor infinite"
-        )
+        values = []
+        for number, fields in rows:
+            for field in fields:
+                values.append(_number(field))
+                if values[-1] is None:
+                    shown = reprlib.repr(field.decode("utf-8", "replace"))
+                    raise FormatError(
+                        f"{path}, line {number}, has {shown}; "
+                        "expected a number, neither nan nor infinite"
+                    )
+        found = np.array(values, np.float32)  # what only Python takes for numbers
     return found.reshape(-1, dim)
 
 
@@ -168,9 +199,10 @@ def _number(field: bytes) -> float | None:
 
 def _binary_rows(file: IO[bytes], path: Path, n_words: int, dim: int) -> Iterator[Rows]:
     size, buffer, place = 4 * dim, b"", 0
-    for first in range(0, n_words, _ROWS_AT_ONCE):
+    rows_at_once = max(1, min(_ROWS_AT_ONCE, _VALUES_AT_ONCE // dim))
+    for first in range(0, n_words, rows_at_once):
         words: list[bytes] = []
-        vectors = np.empty((min(_ROWS_AT_ONCE, n_words - first), dim), np.float32)
+        vectors = np.empty((min(rows_at_once, n_words - first), dim), np.float32)
         for row in range(len(vectors)):
             space = buffer.find(b" ", place)
             while space < 0 or len(buffer) < space + 1 + size:
@@ -182,6 +214,11 @@ def _binary_rows(file: IO[bytes], path: Path, n_words: int, dim: int) -> Iterato
                     )
                 buffer, place = buffer[place:] + more, 0
                 space = buffer.find(b" ")
+                if (space if space >= 0 else len(buffer)) > _MAX_WORD_BYTES:
+                    raise FormatError(
+                        f"{path}, word {first + row + 1}, is longer than {_MAX_WORD_BYTES} bytes; "
+                        "download it again"
+                    )
             words.append(buffer[place:space].lstrip(b"\n"))
             vectors[row] = np.frombuffer(buffer, "<f4", dim, space + 1)
             place = space + 1 + size
@@ -202,7 +239,7 @@ def _decode(words: list[bytes], errors: DecodingErrors, path: Path) -> list[str]
         return [word.decode("utf-8", errors) for word in words]
     except UnicodeDecodeError as error:
         raise FormatError(
-            f"{path} has the word {error.object!r}, which is not UTF-8; "
+            f"{path} has the word {reprlib.repr(error.object)}, which is not UTF-8; "
             'errors="replace" puts U+FFFD for what cannot be decoded'
         ) from None
 

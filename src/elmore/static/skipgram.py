@@ -6,18 +6,22 @@ own, training saves its state there after each epoch, and resumes from it.
 """
 
 import json
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from tokenize import TokenError
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
+from elmore.checks import MAX_SEED, at_least
 from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.folders import new_file
+from elmore.static.readers import MAX_DIM
 from elmore.static.vectors import StaticVectors
 
 OnSkipGram = Callable[[str, int, int], None]
@@ -50,15 +54,19 @@ class SkipGramConfig:
     """Random seed."""
 
     def __post_init__(self) -> None:
-        for name in ("dim", "window", "min_count", "max_words", "n_negative", "n_epochs",
-                     "n_threads"):  # fmt: skip
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}; expected at least 1")
-        for name in ("subsample", "seed"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; expected at least 0")
-        if not self.learning_rate > 0:
-            raise ConfigError(f"learning_rate is {self.learning_rate}; expected more than 0")
+        at_least(1, largest=MAX_DIM, dim=self.dim)
+        at_least(
+            1, largest=2**31 - 1, window=self.window, min_count=self.min_count,
+            max_words=self.max_words, n_negative=self.n_negative, n_epochs=self.n_epochs,
+        )  # fmt: skip
+        at_least(1, largest=1024, n_threads=self.n_threads)
+        at_least(0, largest=MAX_SEED, seed=self.seed)
+        if not 0 <= self.subsample <= 1:
+            raise ConfigError(f"subsample is {self.subsample}; expected a number from 0 to 1")
+        if not 0 < self.learning_rate <= 1:  # gensim crashes where vectors overflow
+            raise ConfigError(
+                f"learning_rate is {self.learning_rate}; expected a number above 0, at most 1"
+            )
 
 
 def train_skipgram(
@@ -146,7 +154,7 @@ def _load_state(model: Any, path: Path, config: SkipGramConfig) -> int:
             random = (str(saved["random_name"]), saved["random_keys"], int(saved["random_place"]))
             model.random.set_state(random)
             return int(saved["n_done"])
-    except (OSError, ValueError, KeyError, BadZipFile):
+    except (OSError, ValueError, TypeError, KeyError, EOFError, TokenError, BadZipFile, zlib.error):
         return 0  # damaged: training starts again
 
 

@@ -1,25 +1,49 @@
 """`StaticVectors`: words and their vectors, one for each spelling.
 
 In memory, or memory-mapped from an elmore folder: config.json, vocab.txt and vectors.npy.
+config.json has a checksum of its own and those of the other two.
 """
 
 import hashlib
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from tokenize import TokenError
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from msgspec import Meta, Struct
 
+from elmore.checksums import (
+    CheckedFile,
+    FileRecord,
+    check_file,
+    check_names,
+    describe_file,
+    verify_files,
+)
 from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
-from elmore.folders import new_folder, read_format, write_json
-from elmore.static.readers import DecodingErrors, Vectors, read_table
+from elmore.folders import new_folder, write_json
+from elmore.metadata import read_metadata
+from elmore.static.readers import MAX_DIM, DecodingErrors, Vectors, read_table
 from elmore.text import Vocab
 
 Unknown = Literal["zero", "mean"]
 
 CONFIG, VOCAB, VECTORS = "config.json", "vocab.txt", "vectors.npy"
-FORMAT = "elmore-static-1"
+FORMAT: Literal["elmore-static-1"] = "elmore-static-1"
+
+
+class StaticFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """config.json."""
+
+    format: Literal["elmore-static-1"]
+    dim: Annotated[int, Meta(ge=1, le=MAX_DIM)]
+    n_words: Annotated[int, Meta(ge=1, le=2**24)]
+    files: dict[str, FileRecord] | None = None
+    """The data files beside it; folders of earlier versions do not say."""
+    checksum: str | None = None
 
 
 class SimilarWord(NamedTuple):
@@ -62,18 +86,19 @@ class StaticVectors:
         unknown: Unknown = "zero",
         max_words: int | None = None,
         errors: DecodingErrors = "strict",
+        verify: bool = True,
     ) -> "StaticVectors":
         """Load what `save` wrote, or a published GloVe, word2vec or fastText file, also compressed.
 
         `max_words` takes the first words only, which are the most frequent in most files. `errors`
         is for words that are not UTF-8: "strict" refuses them, "replace" puts U+FFFD for what
-        cannot be decoded.
+        cannot be decoded. The files of a folder must match its checksums, unless `verify` is false.
         """
         path = Path(path)
         if max_words is not None and max_words < 1:
             raise ConfigError(f"max_words is {max_words}; expected at least 1")
         if path.is_dir():
-            words, vectors = _read_folder(path)
+            words, vectors = _read_folder(path, verify=verify)
             made = cls(words[:max_words], vectors[:max_words], unknown=unknown)
         else:
             table = read_table(path, max_words=max_words, errors=errors)
@@ -84,9 +109,10 @@ class StaticVectors:
     def save(self, folder: str | Path) -> None:
         """Write a folder that `load` maps into memory instead of reading it."""
         with new_folder(Path(folder)) as beside:
-            write_json(beside / CONFIG, {"format": FORMAT, "dim": self.dim, "n_words": len(self)})
             self.vocab.save(beside / VOCAB)
-            np.save(beside / VECTORS, self.vectors)
+            np.save(beside / VECTORS, np.asarray(self.vectors, np.float32))
+            files = {name: describe_file(beside / name) for name in (VOCAB, VECTORS)}
+            write_json(beside / CONFIG, StaticFile(FORMAT, self.dim, len(self), files))
 
     def write_text(self, path: str | Path) -> None:
         """Write word2vec's text format, which every other tool reads."""
@@ -182,19 +208,53 @@ class StaticVectors:
         return np.where(norms == 0, 1, norms).astype(np.float32)
 
 
-def _read_folder(folder: Path) -> tuple[Sequence[str], Vectors]:
-    if not (folder / CONFIG).exists():
+def _read_config(folder: Path) -> StaticFile:
+    path = folder / CONFIG
+    if not path.exists():
         raise FormatError(f"{folder} has no {CONFIG}; expected a folder of static vectors")
-    config = read_format(folder / CONFIG, FORMAT)
+    found = read_metadata(path, StaticFile, fix="copy it again")
+    check_names(found.files or {}, path)
+    return found
+
+
+def _read_folder(folder: Path, *, verify: bool) -> tuple[Sequence[str], Vectors]:
+    said = _read_config(folder)
+    for name in (VOCAB, VECTORS):
+        if not (folder / name).is_file():
+            raise FormatError(f"{folder} has {CONFIG} but no {name}; copy it again")
+    if verify:
+        for name, record in (said.files or {}).items():
+            check_file(folder / name, record)
     words = Vocab.load(folder / VOCAB).words
+    expected = (said.n_words, said.dim)
     try:
-        vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
-        raise FormatError(f"{folder / VECTORS} cannot be read ({error}); copy it again") from None
-    expected = (config.get("n_words"), config.get("dim"))
-    if vectors.dtype != np.float32 or vectors.shape != expected or len(words) != expected[0]:
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # of Python 2's longs
+            vectors = np.load(folder / VECTORS, mmap_mode="r", allow_pickle=False)
+    # What numpy raises for one header or another; it maps no more than the file has.
+    except (ValueError, TypeError, EOFError, SyntaxError, TokenError, OverflowError) as error:
+        reason = str(error).partition("\n")[0][:200]
+        raise FormatError(f"{folder / VECTORS} cannot be read ({reason}); copy it again") from None
+    if vectors.dtype != np.dtype("<f4") or vectors.shape != expected or len(words) != expected[0]:
         raise FormatError(
             f"{folder} has {len(words)} words and vectors {vectors.shape} of {vectors.dtype}; "
             f"expected {expected} of float32"
         )
     return words, vectors
+
+
+def verify_static(folder: Path) -> Iterator[CheckedFile]:
+    """Check every file of a folder: against its checksum if it has one, and by reading it."""
+    said = _read_config(folder)
+    files = said.files or {}
+    found = list(verify_files(folder, files))
+    found += [CheckedFile(name, False) for name in (VOCAB, VECTORS) if name not in files]
+    problem = None
+    if not any(one.problem for one in found):
+        try:
+            _, vectors = _read_folder(folder, verify=False)
+            if not np.isfinite(vectors).all():
+                raise FormatError(f"{folder / VECTORS} has values that are not finite")
+        except FormatError as error:
+            problem = str(error)
+    yield CheckedFile(CONFIG, said.checksum is not None, problem)
+    yield from found

@@ -13,7 +13,7 @@ from elmore.tasks.base import ClassifierMixin
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
 from elmore.tasks.features import ExampleTexts, Tokenize
-from elmore.tasks.head import TaskHead
+from elmore.tasks.head import TaskHead, TaskName
 from elmore.tasks.inputs import TokenInput
 from elmore.tasks.metrics import Evaluation, evaluate_labels
 from elmore.tasks.networks import Batch, PairNetwork, TextNetwork
@@ -95,7 +95,7 @@ class Classifier(LabelModel):
     Texts are strings or lists of tokens; labels are strings, or are made strings.
     """
 
-    task: ClassVar[str] = "classify"
+    task: ClassVar[TaskName] = "classify"
 
     def _new_head(self) -> TaskHead:
         return LabelHead(TextNetwork, hidden_dim=self.hidden_dim, dropout=self.dropout)
@@ -105,7 +105,7 @@ class Classifier(LabelModel):
 class PairClassifier(LabelModel):
     """Classifies pairs of texts, such as whether one entails the other (ESIM)."""
 
-    task: ClassVar[str] = "pair"
+    task: ClassVar[TaskName] = "pair"
 
     def _new_head(self) -> TaskHead:
         return PairHead(PairNetwork, hidden_dim=self.hidden_dim, dropout=self.dropout)

@@ -4,17 +4,23 @@ The result of each run is written as soon as it is done, so that a comparison th
 resumes. All runs read the same tokens, and share one cache of the biLM's vectors.
 """
 
-import json
+import shutil
 import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from elmore.errors import ConfigError
-from elmore.folders import read_json, write_json
+import msgspec
+from msgspec import Meta, Struct
+
+from elmore.checks import MAX_SEED, at_least
+from elmore.errors import ConfigError, ElmoreError
+from elmore.folders import as_json, write_json
 from elmore.locks import LOCK, locked_folder
+from elmore.metadata import read_metadata
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
 from elmore.tasks.fit import FitEvent
@@ -43,12 +49,28 @@ class VariantRun:
     """One training run."""
 
     variant: str
-    seed: int
+    seed: Annotated[int, Meta(ge=0, le=MAX_SEED)]
     score: float
     """The best dev score."""
     n_epochs: int
     mixes: dict[str, dict[str, float]]
     """The learned weights of the layers and gamma, by where the mix is."""
+
+
+class ResultsFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """results.json: what is compared, and the runs that are finished."""
+
+    task: str
+    settings: dict[str, Any]
+    tokenizer: str
+    elmo: dict[str, str] | None
+    static: str | None
+    examples: str
+    """A hash of them."""
+    n_train: int
+    n_dev: int
+    runs: list[VariantRun]
+    checksum: str | None = None
 
 
 @dataclass(frozen=True)
@@ -84,56 +106,70 @@ def compare(
             raise ConfigError(f"no variant is called {variant!r}; known: {', '.join(VARIANTS)}")
         if model.static is None and VARIANTS[variant].get("static", ...) is not None:
             raise ConfigError(f"variant {variant!r} needs static vectors; name a file (--static)")
-    if n_seeds < 1:
-        raise ConfigError(f"n_seeds is {n_seeds}; expected at least 1")
+    at_least(1, n_seeds=n_seeds)
     features = model.open_vectors()  # static vectors once for all runs, so that all have the same
     model = type(model)(**{**model.get_params(), "static": features.sources.static})
     train, dev = (model.tokenized(examples, features) for examples in (train, dev))
     facts = model.facts(features, train, dev)
     del facts["settings"]["seed"]
-    asked = {**facts, "n_train": len(train), "n_dev": len(dev)}
+    asked = ResultsFile(**facts, n_train=len(train), n_dev=len(dev), runs=[])
     path = folder / RESULTS
     with locked_folder(folder):
         runs = _read(path, asked)
-        done = {(run.variant, run.seed) for run in runs}
-        for seed in range(1, n_seeds + 1):
-            for variant in variants:
-                if (variant, seed) in done:
-                    continue
-                made = type(model)(**{
-                    **model.get_params(), **VARIANTS[variant], "seed": seed,
-                    "cache": folder / CACHE,
-                })  # fmt: skip
-                on_progress(variant, seed, None)
-                made.fit(train, dev=dev, on_progress=partial(on_progress, variant, seed))
-                mixes = {place: mix.weights() for place, mix in made.mixes.items()}
-                progress = made.progress_
-                assert progress.best is not None
-                runs.append(VariantRun(variant, seed, progress.best, progress.epoch, mixes))
-                write_json(path, {**asked, "runs": [asdict(run) for run in runs]})
+        for unfinished in (folder / CACHE).glob("*.part"):  # of a killed run
+            unfinished.unlink()
+        with _nothing_left(folder, runs):
+            done = {(run.variant, run.seed) for run in runs}
+            for seed in range(1, n_seeds + 1):
+                for variant in variants:
+                    if (variant, seed) in done:
+                        continue
+                    made = type(model)(**{
+                        **model.get_params(), **VARIANTS[variant], "seed": seed,
+                        "cache": folder / CACHE,
+                    })  # fmt: skip
+                    on_progress(variant, seed, None)
+                    made.fit(train, dev=dev, on_progress=partial(on_progress, variant, seed))
+                    mixes = {place: mix.weights() for place, mix in made.mixes.items()}
+                    progress = made.progress_
+                    assert progress.best is not None
+                    runs.append(VariantRun(variant, seed, progress.best, progress.epoch, mixes))
+                    write_json(path, msgspec.structs.replace(asked, runs=runs))
     return [run for run in runs if run.variant in variants and run.seed <= n_seeds]
 
 
-def _read(path: Path, asked: dict[str, Any]) -> list[VariantRun]:
+@contextmanager
+def _nothing_left(folder: Path, runs: Sequence[VariantRun]) -> Iterator[None]:
+    """Remove what a comparison has written that is refused before its first run is finished."""
+    try:
+        yield
+    except ElmoreError:
+        if not runs:
+            (folder / RESULTS).unlink()
+            shutil.rmtree(folder / CACHE, ignore_errors=True)
+        raise
+
+
+def _read(path: Path, asked: ResultsFile) -> list[VariantRun]:
     """Return the finished runs, if they are of the same comparison; begin a new one."""
     if not path.exists():
         if {file.name for file in path.parent.iterdir()} - {LOCK, f"{path.name}.part"}:
             raise ConfigError(
                 f"{path.parent} is not empty and holds no comparison; choose another --out"
             )
-        write_json(path, {**asked, "runs": []})
+        write_json(path, asked)
         return []
-    content = read_json(path)
-    if content.keys() == {*asked, "runs"} and not content["runs"]:
-        write_json(path, {**asked, "runs": []})  # no run depends on what was asked before
+    found = read_metadata(path, ResultsFile, fix="remove the folder to begin again")
+    if not found.runs:
+        write_json(path, asked)  # no run depends on what was asked before
         return []
-    for name, value in asked.items():
-        if content.get(name) != json.loads(json.dumps(value)):
+    wanted = as_json(msgspec.to_builtins(asked))
+    for name in ResultsFile.__struct_fields__:
+        if name not in ("runs", "checksum") and getattr(found, name) != wanted[name]:
             raise ConfigError(
                 f"{path} holds another comparison ({name} differs); choose another --out"
             )
-    runs = [VariantRun(**run) for run in content["runs"]]
-    return [replace(run, variant=_RENAMED.get(run.variant, run.variant)) for run in runs]
+    return [replace(run, variant=_RENAMED.get(run.variant, run.variant)) for run in found.runs]
 
 
 def summarize(runs: Sequence[VariantRun]) -> list[VariantSummary]:

@@ -17,16 +17,28 @@ from torch import Tensor, nn
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError, FormatError
+from elmore.formats.arrays import check_arrays
 from elmore.model import ScalarMix
 from elmore.static import StaticVectors
 from elmore.tasks.examples import Examples, class_weights, hold_out, label_set
 from elmore.tasks.features import FeatureExtractor
 from elmore.tasks.fit import EncodedExamples, FitProgress, OnProgress, fit, run_folder
-from elmore.tasks.head import TaskHead
+from elmore.tasks.head import TaskHead, TaskName
 from elmore.tasks.inputs import TokenInput
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.networks import Batch
-from elmore.tasks.saved import check_hash, load_weights, read_task_config, source_of, write_task
+from elmore.tasks.saved import (
+    CONFIG,
+    FORMAT,
+    WEIGHTS,
+    TaskFile,
+    VectorsOrigin,
+    check_hash,
+    read_task_config,
+    read_weights,
+    source_of,
+    write_task,
+)
 from elmore.tasks.settings import TaskSettings
 
 _PREDICTED_AT_ONCE = 64
@@ -40,7 +52,7 @@ Decode = Callable[[Any, Tensor, Batch], list[T]]
 class TaskModel(TaskSettings):
     """A task on [static; ELMo]; see `Classifier`, `Tagger` and `PairClassifier`."""
 
-    task: ClassVar[str]
+    task: ClassVar[TaskName]
     """Its name in a saved folder."""
 
     def _new_head(self) -> TaskHead:
@@ -79,11 +91,8 @@ class TaskModel(TaskSettings):
             if folder is not None:
                 facts = self.facts(self.features_, train, dev)
                 stack.enter_context(run_folder(Path(folder), facts))
-            cache = stack.enter_context(self.features_.cache_folder())
-            encoded = EncodedExamples(
-                self._extract(train.X, cache, on_progress), head.targets(train.y)
-            )
-            dev_encoded = EncodedExamples(self._extract(dev.X, cache, on_progress), None)
+            encoded = EncodedExamples(self._extract(train.X, on_progress), head.targets(train.y))
+            dev_encoded = EncodedExamples(self._extract(dev.X, on_progress), None)
             self.progress_: FitProgress = fit(
                 self.network_,
                 encoded,
@@ -139,11 +148,9 @@ class TaskModel(TaskSettings):
             tokens.bilm.requires_grad_()
         return network
 
-    def _extract(
-        self, X: Sequence[Any], cache: Path, on_progress: OnProgress = lambda event: None
-    ) -> Any:
+    def _extract(self, X: Sequence[Any], on_progress: OnProgress = lambda event: None) -> Any:
         texts = self.head_.texts(X, self.features_.tokenize)
-        return self.features_.extract(texts, cache, on_progress)
+        return self.features_.extract(texts, on_progress)
 
     # --- use --------------------------------------------------------------------------------------
 
@@ -168,8 +175,7 @@ class TaskModel(TaskSettings):
     def _predict(self, X: Sequence[Any], decode: Decode[T]) -> list[T]:
         if not len(X):
             return []
-        with self.features_.cache_folder() as cache:
-            return self._run(EncodedExamples(self._extract(X, cache), None), decode)
+        return self._run(EncodedExamples(self._extract(X), None), decode)
 
     def evaluate(self, X: Sequence[Any] | Examples, y: Sequence[Any] | None = None) -> Evaluation:
         """Compare predictions with the right labels."""
@@ -205,12 +211,16 @@ class TaskModel(TaskSettings):
 
     def save(self, folder: str | Path) -> None:
         """Write a folder with the task's weights, and which biLM and static vectors it needs."""
-        content = {
-            "task": self.task,
-            "settings": self.saved_settings(),
-            "labels": self._head.labels,
-            **self.features_.origins(),
-        }
+        head, sources = self._head, self.features_.sources
+        elmo, static = sources.elmo, sources.static
+        content = TaskFile(
+            format=FORMAT,
+            task=self.task,
+            settings=self.saved_settings(),
+            labels=head.labels,
+            elmo=None if elmo is None else VectorsOrigin(elmo.source, elmo.model.fingerprint()),
+            static=None if static is None else VectorsOrigin(static.source, static.fingerprint()),
+        )
         write_task(Path(folder), content, self.network_.state_dict())
 
     @classmethod
@@ -220,25 +230,48 @@ class TaskModel(TaskSettings):
         *,
         elmo: str | Path | Elmo | None = None,
         static: str | Path | StaticVectors | None = None,
+        verify: bool = True,
     ) -> Self:
-        """Load a saved folder; `elmo` and `static` say where its vectors are now."""
+        """Load a saved folder; `elmo` and `static` say where its vectors are now.
+
+        Without them they are looked for where they were, but nothing is downloaded. The weights
+        must match the folder's checksum, unless `verify` is false.
+        """
         folder = Path(folder)
         content = read_task_config(folder)
-        if content["task"] != cls.task:
-            raise FormatError(f"{folder} holds a task {content['task']!r}, not {cls.task!r}")
+        if content.task != cls.task:
+            raise FormatError(f"{folder} holds a task {content.task!r}, not {cls.task!r}")
+        tensors = read_weights(folder, content, verify=verify)
         made = cls(
-            elmo=elmo or source_of(content, "elmo", folder),
-            static=static or source_of(content, "static", folder),
-            **content["settings"],
+            elmo=elmo or source_of(content.elmo, "elmo", folder),
+            static=static or source_of(content.static, "static", folder),
+            **cls.read_settings(content.settings, folder / CONFIG),
         )
+        try:
+            made.check_settings()
+        except ConfigError as error:
+            raise FormatError(f"{folder / CONFIG}: settings.{error}") from None
         head = made._new_head()
-        head.labels = content["labels"]
+        head.labels = content.labels
+        n_scored = tensors.get("crf.start", tensors.get("classify.bias"))
+        if n_scored is None or len(n_scored.shape) != 1 or len(n_scored) != head.n_scored:
+            raise FormatError(
+                f"{folder / WEIGHTS} has not a score for each of the {len(head.labels)} labels of "
+                f"{CONFIG}; copy the task again"
+            )
         made._set_up(head)
         sources = made.features_.sources
-        check_hash(content["elmo"], sources.elmo and sources.elmo.model, folder, "elmo")
-        check_hash(content["static"], sources.static, folder, "static")
+        check_hash(content.elmo, sources.elmo and sources.elmo.model, folder, "elmo")
+        check_hash(content.static, sources.static, folder, "static")
+        with torch.device("meta"):  # no memory is taken before the weights are known to fit
+            expected = made._new_network().state_dict()
+        check_arrays(
+            {name: tuple(tensor.shape) for name, tensor in tensors.items()},
+            {name: tuple(tensor.shape) for name, tensor in expected.items()},
+            folder / WEIGHTS,
+        )
         made.network_ = made._new_network()
-        load_weights(folder, made.network_)
+        made.network_.load_state_dict(tensors)
         made.network_.eval()
         return made
 

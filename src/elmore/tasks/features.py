@@ -1,14 +1,12 @@
 """Texts of examples in, what a task's network reads of their tokens out.
 
 The biLM, the static vectors and the tokenizer are opened once. A frozen biLM reads each sentence
-once; its layers are stored on disk (layer_cache.py), for the run or, with a cache folder, for later
-runs too.
+once; its layers are stored on disk (layer_cache.py), in a file without a name for the run or, with
+a cache folder, for later runs too.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from elmore.embed import Elmo
@@ -54,13 +52,14 @@ class FeatureExtractor:
         return tuple(text)
 
     def extract(
-        self, texts: ExampleTexts, cache: Path, on_progress: OnProgress = lambda event: None
+        self, texts: ExampleTexts, on_progress: OnProgress = lambda event: None
     ) -> tuple[SentenceFeatures, ...]:
-        """Return the sentences of each side; the biLM's layers are kept in, or found in, `cache`.
+        """Return the sentences of each side, with the biLM's layers of a frozen one.
 
         `on_progress` is told how many sentences the biLM has encoded.
         """
         settings, found = self.settings, []
+        cache = None if settings.cache is None else Path(settings.cache)
         for side in texts.sides:
             tokens = [sentence or ("",) for sentence in side]  # a text may have no words
             layers = None
@@ -73,15 +72,6 @@ class FeatureExtractor:
             found.append(SentenceFeatures(tokens, self.sources, layers, texts.marks))
         return tuple(found)
 
-    @contextmanager
-    def cache_folder(self) -> Iterator[Path]:
-        """Give the folder for the biLM's layers: that of the settings, or one that is deleted."""
-        if self.settings.cache is not None:
-            yield Path(self.settings.cache)
-            return
-        with TemporaryDirectory() as folder:
-            yield Path(folder)
-
     def fingerprint(self) -> dict[str, Any]:
         """Return all that decides the features of given texts."""
         elmo, static = self.sources.elmo, self.sources.static
@@ -89,12 +79,4 @@ class FeatureExtractor:
             "tokenizer": self.tokenizer.name,
             "elmo": elmo and deciding_facts(elmo),
             "static": static and static.fingerprint(),
-        }
-
-    def origins(self) -> dict[str, Any]:
-        """Return where the biLM and the static vectors were found, with their hashes."""
-        elmo, static = self.sources.elmo, self.sources.static
-        return {
-            "elmo": elmo and {"source": elmo.source, "hash": elmo.model.fingerprint()},
-            "static": static and {"source": static.source, "hash": static.fingerprint()},
         }

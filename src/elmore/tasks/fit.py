@@ -17,10 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elmore.errors import ConfigError, DataError
+from elmore.checks import MAX_SEED, at_least
+from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import begin_job
+from elmore.formats.arrays import check_arrays
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.locks import locked_folder
+from elmore.metadata import convert_metadata
 from elmore.tasks.inputs import SentenceFeatures
 from elmore.tasks.networks import Batch
 
@@ -53,8 +56,9 @@ class FitConfig:
         for name in ("learning_rate", "clip_norm"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
-        if not self.mix_l2 >= 0:
+        if not 0 <= self.mix_l2 < math.inf:
             raise ConfigError(f"mix_l2 is {self.mix_l2}; expected 0 or more")
+        at_least(0, largest=MAX_SEED, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ def fit(
     progress = FitProgress(learning_rate=config.learning_rate)
     best = _weights(network)
     if folder is not None and (folder / LAST).exists():
-        progress, best = learner.load(read_checkpoint(folder / LAST))
+        progress, best = learner.load(read_checkpoint(folder / LAST), folder / LAST)
     while progress.epoch < config.n_epochs and (
         progress.epoch - progress.best_epoch < config.patience
     ):
@@ -236,21 +240,34 @@ class _Learner:
             tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
         return Checkpoint(tensors, asdict(progress))
 
-    def load(self, checkpoint: Checkpoint) -> tuple[FitProgress, dict[str, Tensor]]:
+    def load(self, checkpoint: Checkpoint, path: Path) -> tuple[FitProgress, dict[str, Tensor]]:
         """Restore a checkpoint; return the progress of the run and its best weights."""
+        fix = "remove it to begin this run again"
+        progress = convert_metadata(checkpoint.facts, FitProgress, path, at="facts", fix=fix)
+        expected: dict[str, tuple[int, ...]] = {}
+        for name, weight in self.network.state_dict().items():
+            expected |= {
+                f"network.{name}": tuple(weight.shape),
+                f"best.{name}": tuple(weight.shape),
+            }
+        for place, parameter in enumerate(self.parameters):
+            if f"optimizer.{place}.step" in checkpoint.tensors:  # one without a gradient has none
+                shape = tuple(parameter.shape)
+                state = {"step": (), "exp_avg": shape, "exp_avg_sq": shape}
+                expected |= {f"optimizer.{place}.{name}": of for name, of in state.items()}
+        found = {name: tuple(tensor.shape) for name, tensor in checkpoint.tensors.items()}
+        try:
+            check_arrays(found, expected, path)
+        except FormatError as error:
+            raise FormatError(f"{error}, or {fix}") from None
         parts: dict[str, dict[str, Tensor]] = {"network": {}, "best": {}, "optimizer": {}}
         for name, tensor in checkpoint.tensors.items():
             part, _, rest = name.partition(".")
             parts[part][rest] = tensor
-        try:
-            self.network.load_state_dict(parts["network"])
-        except RuntimeError:
-            raise ConfigError(
-                "the checkpoint belongs to another network; choose another folder, or remove it"
-            ) from None
+        self.network.load_state_dict(parts["network"])
         states: dict[int, dict[str, Tensor]] = {}
         for name, tensor in parts["optimizer"].items():
             number, _, rest = name.partition(".")
             states.setdefault(int(number), {})[rest] = tensor
         self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": states})
-        return FitProgress(**checkpoint.facts), parts["best"]
+        return progress, parts["best"]

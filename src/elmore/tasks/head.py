@@ -7,7 +7,7 @@ the estimator's (estimator.py).
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from torch import Tensor, nn
 
@@ -17,6 +17,8 @@ from elmore.tasks.inputs import TokenInput
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.networks import Batch
 from elmore.text import CharEncoder
+
+TaskName = Literal["classify", "tag", "pair"]
 
 
 class TaskHead(ABC):
@@ -28,6 +30,11 @@ class TaskHead(ABC):
     def __init__(self) -> None:
         self.labels: list[str] = []
         """The labels of the training set, sorted; saved with the weights."""
+
+    @property
+    def n_scored(self) -> int:
+        """How many labels the network scores."""
+        return len(self.labels)
 
     def check(self, examples: Examples) -> None:  # noqa: B027  most tasks take any
         """Refuse examples that cannot be learned from."""

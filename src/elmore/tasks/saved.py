@@ -1,27 +1,70 @@
 """The folder of a trained task: config.json and model.safetensors, strictly read.
 
-It holds the task's own weights, and says which biLM and static vectors they need.
+It holds the task's own weights, and says which biLM and static vectors they need. config.json has a
+checksum of its own and that of the weights.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import torch
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from safetensors.torch import save_file
+from torch import Tensor
 
+from elmore.checksums import (
+    CheckedFile,
+    FileRecord,
+    check_file,
+    check_names,
+    describe_file,
+    verify_files,
+)
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import new_folder, read_format, shared_mode, write_json
+from elmore.folders import new_folder, shared_mode, write_json
+from elmore.formats.safetensors_files import read_safetensors
+from elmore.metadata import read_metadata
+from elmore.tasks.head import TaskName
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
-FORMAT = "elmore-task-1"
+FORMAT: Literal["elmore-task-1"] = "elmore-task-1"
+
+_FIX = "copy the task again, or train it again"
+_MAX_LABELS = 2**16
 
 
-def write_task(folder: Path, content: Mapping[str, Any], weights: Mapping[str, Tensor]) -> None:
+class VectorsOrigin(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the biLM or the static vectors of a task were."""
+
+    source: str | None
+    hash: str
+
+
+class TaskFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """config.json."""
+
+    format: Literal["elmore-task-1"]
+    task: TaskName
+    settings: dict[str, Any]
+    """Those of the task's class (`TaskSettings.read_settings`)."""
+    labels: Annotated[list[str], Meta(min_length=1, max_length=_MAX_LABELS)]
+    elmo: VectorsOrigin | None
+    static: VectorsOrigin | None
+    files: dict[str, FileRecord] | None = None
+    """The data files beside it; tasks of earlier versions do not say."""
+    checksum: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) != len(self.labels):
+            raise ConfigError("labels has a label twice; expected each once")
+
+
+def write_task(folder: Path, content: TaskFile, weights: Mapping[str, Tensor]) -> None:
     """Write a folder, whole or not at all."""
     with new_folder(folder) as beside:
-        write_json(beside / CONFIG, {"format": FORMAT, **content})
         try:
             save_file(
                 {name: value.contiguous() for name, value in weights.items()}, beside / WEIGHTS
@@ -29,40 +72,72 @@ def write_task(folder: Path, content: Mapping[str, Any], weights: Mapping[str, T
             shared_mode(beside / WEIGHTS)  # safetensors makes it private
         except SafetensorError as error:  # such as a full disk
             raise OSError(f"{folder} cannot be written: {error}") from None
+        files = {WEIGHTS: describe_file(beside / WEIGHTS)}
+        write_json(beside / CONFIG, replace(content, files=files))
 
 
-def load_weights(folder: Path, network: nn.Module) -> None:
-    """Load the saved weights into a network of the same shape."""
-    try:
-        network.load_state_dict(load_file(folder / WEIGHTS))
-    except (SafetensorError, RuntimeError, FileNotFoundError) as error:
-        reason = str(error).partition("\n")[0]
-        raise FormatError(f"{folder / WEIGHTS} cannot be read ({reason}); copy it again") from None
-
-
-def read_task_config(folder: Path) -> dict[str, Any]:
+def read_task_config(folder: Path) -> TaskFile:
     """Read the config of a saved folder."""
-    if not (folder / CONFIG).exists():
+    path = folder / CONFIG
+    if not path.exists():
         raise FormatError(f"{folder} has no {CONFIG}; expected the folder of a trained task")
-    return read_format(folder / CONFIG, FORMAT)
+    found = read_metadata(path, TaskFile, fix=_FIX)
+    check_names(found.files or {}, path)
+    return found
 
 
-def source_of(content: dict[str, Any], kind: str, folder: Path) -> str | None:
-    """Return where the vectors were when the task was saved."""
-    said = content[kind]
+def read_weights(folder: Path, content: TaskFile, *, verify: bool = True) -> dict[str, Tensor]:
+    """Read the saved weights; they must be finite and, unless `verify` is false, undamaged."""
+    path = folder / WEIGHTS
+    if not path.is_file():
+        raise FormatError(f"{folder} has {CONFIG} but no {WEIGHTS}; {_FIX}")
+    if verify:
+        for name, record in (content.files or {}).items():
+            check_file(folder / name, record, fix=_FIX)
+    _, tensors = read_safetensors(path, "pt", fix=_FIX)
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise FormatError(f"{path}: {name} has weights that are not finite; {_FIX}")
+    # Copied into memory of torch's own alignment: matrix products round by how memory is aligned.
+    return {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
+
+
+def verify_task(folder: Path) -> Iterator[CheckedFile]:
+    """Check every file of a task: against its checksum if it has one, and by reading it."""
+    content = read_task_config(folder)
+    files = content.files or {}
+    found = list(verify_files(folder, files))
+    if WEIGHTS not in files:
+        problem = None
+        try:
+            read_weights(folder, content)
+        except FormatError as error:
+            problem = str(error)
+        found.append(CheckedFile(WEIGHTS, False, problem))
+    yield CheckedFile(CONFIG, content.checksum is not None)
+    yield from found
+
+
+def source_of(said: VectorsOrigin | None, kind: str, folder: Path) -> str | None:
+    """Return where the vectors were when the task was saved; nothing is downloaded unasked."""
     if said is None:
         return None
-    if said["source"] is None:
+    if said.source is None:
         raise ConfigError(
             f"{folder} does not say where its {kind} vectors came from; name them: {kind}=…"
         )
-    return str(said["source"])
+    if said.source.startswith("hf://"):
+        raise ConfigError(
+            f"the {kind} vectors of {folder} would be downloaded from {said.source}; to allow "
+            f'that, name them: {kind}="{said.source}" (--{kind} {said.source})'
+        )
+    return said.source
 
 
-def check_hash(said: dict[str, Any] | None, opened: Any, folder: Path, kind: str) -> None:
+def check_hash(said: VectorsOrigin | None, opened: Any, folder: Path, kind: str) -> None:
     """Refuse vectors that are not those that the task was trained with."""
-    if said is not None and opened.fingerprint() != said["hash"]:
+    if said is not None and opened.fingerprint() != said.hash:
         raise FormatError(
-            f"{folder} was trained with other {kind} vectors than those of {said['source']!r} now; "
+            f"{folder} was trained with other {kind} vectors than those of {said.source!r} now; "
             f"name the right ones: {kind}=…"
         )

@@ -74,7 +74,8 @@ def to_bio(tags: Sequence[str]) -> list[str]:
 def allowed_transitions(tags: Sequence[str], scheme: Scheme) -> Tensor:
     """Return which tag may follow which, (K + 2, K + 2), for `Crf`."""
     n_tags = len(tags)
-    allowed = torch.ones(n_tags + 2, n_tags + 2, dtype=torch.bool)
+    # It is not among the weights, and so is real also where a network is made on "meta".
+    allowed = torch.ones(n_tags + 2, n_tags + 2, dtype=torch.bool, device="cpu")
     if scheme == "none":
         return allowed
     ends_open = {"B", "I"} if scheme == "bioes" else set()

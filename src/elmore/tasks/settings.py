@@ -9,9 +9,13 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
-from elmore.checks import one_of
+import msgspec
+
+from elmore.checks import at_least, one_of
 from elmore.embed import Elmo
 from elmore.embed.results import DType
+from elmore.errors import ConfigError
+from elmore.metadata import convert_metadata
 from elmore.model.mix import Norm
 from elmore.static import StaticVectors
 from elmore.tasks.base import BaseEstimator
@@ -19,6 +23,7 @@ from elmore.tasks.examples import ClassWeight
 from elmore.tasks.fit import FitConfig
 from elmore.tasks.inputs import MixedLayers, Where
 
+MAX_HIDDEN_DIM = 8192
 _NOT_SAVED = ("elmo", "static", "cache")
 
 
@@ -80,6 +85,15 @@ class TaskSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         """Refuse settings that `fit` would refuse, before examples are read."""
         self.fit_config()
         one_of(ClassWeight, class_weight=self.class_weight)
+        one_of(Where, where=self.where)
+        one_of(Norm, norm=self.norm)
+        one_of(DType, cache_dtype=self.cache_dtype)
+        at_least(1, largest=MAX_HIDDEN_DIM, hidden_dim=self.hidden_dim)
+        for name in ("elmo_dropout", "dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(
+                    f"{name} is {getattr(self, name)}; expected a number from 0 to below 1"
+                )
 
     def fit_config(self) -> FitConfig:
         """Return those that the training loop reads."""
@@ -88,3 +102,19 @@ class TaskSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     def saved_settings(self) -> dict[str, Any]:
         """Return those that are written to disk: all but where vectors are."""
         return {k: v for k, v in self.get_params().items() if k not in _NOT_SAVED}
+
+    @classmethod
+    def read_settings(cls, content: dict[str, Any], path: Path) -> dict[str, Any]:
+        """Return saved settings, each of its type; `path` is the file that they are from.
+
+        One that an earlier version did not have yet is not there, and has its default.
+        """
+        fields = [f for f in dataclasses.fields(cls) if f.name not in _NOT_SAVED]
+        described = msgspec.defstruct(
+            "Settings",
+            [(f.name, f.type, f.default) for f in fields],
+            frozen=True,
+            forbid_unknown_fields=True,
+        )
+        found = convert_metadata(content, described, path, at="settings", fix="copy it again")
+        return {name: getattr(found, name) for name in content}

@@ -10,16 +10,18 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from elmore.checks import at_least
 from elmore.errors import DataError
 from elmore.tasks.crf import Crf
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
 from elmore.tasks.features import ExampleTexts, Tokenize
-from elmore.tasks.head import TaskHead
+from elmore.tasks.head import TaskHead, TaskName
 from elmore.tasks.inputs import TokenInput
 from elmore.tasks.metrics import Evaluation, evaluate_spans, evaluate_tags
 from elmore.tasks.networks import Batch, TagNetwork
 from elmore.tasks.schemes import Scheme, allowed_transitions, scheme_of, to_bio, to_bioes
+from elmore.tasks.settings import MAX_HIDDEN_DIM
 from elmore.text import N_CHARACTERS, CharEncoder
 
 _ENCODER = CharEncoder(24)
@@ -50,6 +52,11 @@ class TagHead(TaskHead):
             return self.labels
         kinds = sorted({tag.partition("-")[2] for tag in self.labels if tag != "O"})
         return ["O", *(f"{prefix}-{kind}" for kind in kinds for prefix in "BIES")]
+
+    @property
+    def n_scored(self) -> int:
+        """How many tags the network scores."""
+        return len(self.tags)
 
     def check(self, examples: Examples) -> None:
         """Refuse sentences that have not one tag for each token."""
@@ -134,7 +141,12 @@ class Tagger(TaskModel):
     predicate: bool = False
     """Whether each sentence comes with the place of its predicate, as semantic roles need."""
 
-    task: ClassVar[str] = "tag"
+    task: ClassVar[TaskName] = "tag"
+
+    def check_settings(self) -> None:
+        """Refuse settings that `fit` would refuse, before examples are read."""
+        super().check_settings()
+        at_least(0, largest=MAX_HIDDEN_DIM, char_filters=self.char_filters)
 
     def predict(self, X: Sequence[Any]) -> list[list[str]]:
         """Return the tags of each sentence."""

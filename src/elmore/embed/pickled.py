@@ -1,0 +1,123 @@
+"""An `Elmo` in, plain data for a pickle out, and back.
+
+One that came from `from_pretrained`, and whose folder holds the same weights now, is pickled as its
+address and the hash of its weights: a few hundred bytes. Any other, made in memory or with weights
+that changed, carries the files of a model folder. Loading either runs no code of the pickle's own
+beyond `restore`. A tokenizer that is not elmore's is pickled as it is, and so are cached word
+vectors; the word cache itself starts empty.
+"""
+
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from elmore.embed.cache import WordCache, WordVectors
+from elmore.errors import ElmoreError, FormatError
+from elmore.formats import read_pretrained, write_native
+from elmore.model import ScalarMix
+from elmore.text import Tokenizer, Vocab
+
+if TYPE_CHECKING:
+    from elmore.embed.elmo import Elmo
+
+
+def pickled_state(elmo: "Elmo") -> dict[str, Any]:
+    """Return all that `restore` needs, as plain data."""
+    fixed = fixed_words(elmo.cache)
+    mix = elmo.mix
+    state: dict[str, Any] = {
+        "tokenizer": _tokenizer_state(elmo._tokenizer),
+        "word_vectors": fixed and (fixed.vocab.words, fixed.vectors.numpy(force=True)),
+        "options": {**elmo._options, "device": str(elmo._options["device"])},
+        "source": elmo.source,
+        "mix": {
+            "weights": mix.w.detach().tolist(),
+            "gamma": mix.gamma.item(),
+            "norm": mix.norm,
+            "context_layer": mix.context_layer,
+        },
+    }
+    found = elmo.model.fingerprint()
+    if elmo._address is not None and _hash_at(elmo) == found:
+        return {**state, "address": elmo._address, "hash": found}
+    with TemporaryDirectory() as work:
+        folder = Path(work) / "model"
+        write_native(elmo.model, folder)
+        return {**state, "files": {path.name: path.read_bytes() for path in folder.iterdir()}}
+
+
+def restore(cls: "type[Elmo]", state: dict[str, Any]) -> "Elmo":
+    """Return the `Elmo` that a pickle describes; refuse an address that holds other weights."""
+    if "files" in state:
+        with TemporaryDirectory() as work:
+            for name, content in state["files"].items():
+                (Path(work) / Path(name).name).write_bytes(content)
+            model = read_pretrained(work)
+    else:
+        source, vocab = state["address"]
+        model = read_pretrained(source, vocab and Path(vocab))
+        if model.fingerprint() != state["hash"]:
+            raise FormatError(
+                f"{source} holds other weights than when this Elmo was pickled; pickle it again, "
+                "or put the model back that was there"
+            )
+    fixed = state["word_vectors"]
+    made = cls(
+        model,
+        tokenizer=state["tokenizer"],
+        word_vectors=fixed and WordVectors(Vocab(fixed[0]), torch.from_numpy(fixed[1])),
+        **state["options"],
+    )
+    mix = state["mix"]
+    made.mix = ScalarMix(
+        made.n_layers, gamma=mix["gamma"], norm=mix["norm"], context_layer=mix["context_layer"]
+    )
+    made.mix.w.copy_(torch.tensor(mix["weights"]))
+    made.source, made._address = state["source"], state.get("address")
+    return made
+
+
+def fixed_words(cache: WordCache) -> WordVectors | None:
+    """Return the words of a cache that came from a file."""
+    n_fixed = cache._n_fixed
+    if not n_fixed:
+        return None
+    return WordVectors(Vocab(list(cache._rows)[:n_fixed]), cache._table[:n_fixed])
+
+
+def _tokenizer_state(tokenizer: Tokenizer) -> str | Tokenizer:
+    """Return the name of one of elmore's own, which may hold what cannot be pickled."""
+    return tokenizer.name if type(tokenizer).__module__.startswith("elmore.") else tokenizer
+
+
+def _hash_at(elmo: "Elmo") -> str | None:
+    """Return the hash of the weights at the address of an `Elmo`, read once; None: there are none.
+
+    The weights in memory may be changed in ways that nothing can see, so that the folder is read.
+    """
+    if elmo._hash_at_address is None:
+        assert elmo._address is not None
+        source, vocab = elmo._address
+        try:
+            found = read_pretrained(source, Path(vocab) if vocab else None).fingerprint()
+        except (ElmoreError, OSError):
+            return None
+        elmo._hash_at_address = found
+    return elmo._hash_at_address
+
+
+def copied(elmo: "Elmo") -> "Elmo":
+    """Return an independent `Elmo` that gives the same vectors."""
+    made = type(elmo)(
+        replace(elmo.model, bilm=deepcopy(elmo.model.bilm)),
+        tokenizer=_tokenizer_state(elmo._tokenizer),
+        word_vectors=fixed_words(elmo.cache),
+        **elmo._options,
+    )
+    made.mix = elmo.mix  # which copies it
+    made.source, made._address = elmo.source, elmo._address
+    return made
