@@ -20,6 +20,7 @@ from torch import Tensor
 
 from elmore.errors import FormatError
 from elmore.folders import sync
+from elmore.formats.safetensors_files import sort_header
 from elmore.metadata import parse_json
 
 FORMAT = "elmore-checkpoint-1"
@@ -50,6 +51,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     header = {"format": FORMAT, "facts": facts, "checksum": _checksum(facts, tensors)}
     try:
         save_file(tensors, beside / path.name, header)
+        sort_header(beside / path.name)
         sync(beside / path.name)
         (beside / path.name).replace(path)
         sync(path.parent)

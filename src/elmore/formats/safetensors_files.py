@@ -3,6 +3,8 @@
 The library holds a header against the file's size before it reads anything.
 """
 
+import json
+import struct
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,3 +29,15 @@ def read_safetensors(
     except (SafetensorError, ValueError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{path} cannot be read ({reason}); {fix}") from None
+
+
+def sort_header(path: Path) -> None:
+    """Sort what a new file says of itself: the library writes it in a random order."""
+    with path.open("r+b") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        content = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+        assert len(content) <= length  # the rest is blank already
+        file.seek(8)
+        file.write(content.ljust(length))
