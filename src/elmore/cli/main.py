@@ -1,6 +1,7 @@
 """`elmore`: finds the command, runs it, and turns foreseen errors into a sentence and exit 2."""
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -36,7 +37,7 @@ for verb, summary in {
     "probe": "Train a linear probe for word tags on each layer.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
-    "verify": "Check the files of a model folder against their checksums.",
+    "verify": "Check the files of a model, corpus or run against their checksums.",
     "convert": "Convert a model from or to the published format.",
 }.items():
     app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used
@@ -45,6 +46,7 @@ for verb, summary in {
 def main() -> None:
     """Run the command line and leave with its exit code."""
     warnings.formatwarning = _format_warning
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as by Ctrl-C
     code = run(sys.argv[1:])
     if code == 130:
         os._exit(code)  # at once: a thread may be in the middle of a batch, or waiting for input
@@ -52,7 +54,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C."""
+    """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C or SIGTERM."""
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

@@ -13,19 +13,22 @@ from elmore.errors import FormatError
 # of the folder that gives a CheckedFile (checksums.py) for each of its files.
 _KINDS = {
     ("config.json", "elmore-bilm-1"): "elmore.formats:verify_native",
+    ("manifest.json", "elmore-corpus-1"): "elmore.corpus.shards:verify_corpus",
+    ("run.json", None): "elmore.pretrain.verify:verify_run",
 }
 
 
 def verify(folder: str) -> None:
     """Check the files of a folder against their checksums; exit with 2 if one is damaged.
 
-    A line for each file: ok, damaged, or ok without a checksum (such folders were written by
-    earlier versions; elmore convert adds checksums). JSON Lines in a pipe.
+    A line for each file: ok, damaged, or no checksum (such folders were written by earlier
+    versions; elmore convert adds checksums to models). JSON Lines in a pipe.
 
     Parameters
     ----------
     folder
-        A model folder, the name of a bundled model, or hf://owner/name.
+        A model folder, the name of a bundled model, hf://owner/name, a prepared corpus, or the
+        folder of a training run.
     """
     from elmore.formats import model_folder
 
