@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from elmore.corpus.manifest import read_manifest
 from elmore.corpus.shards import Corpus
 from elmore.formats import Pretrained, write_native
 from elmore.pretrain import trainer as training_loop
@@ -132,7 +133,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     corpus = Corpus.load(arguments.corpus)
     for number, variant in enumerate(arguments.variants):
-        made = corpus.manifest["config"]
+        made = read_manifest(arguments.corpus).config
         reading = {name: made[name] or "none" for name in ("tokenizer", "normalization")}
         recipe = read_recipe(arguments.recipe, {**reading, **changes_of(variant)})
         folder = arguments.out / str(number)

@@ -287,6 +287,7 @@ import elmore.corpus.prepare as preparing
 from elmore.corpus import word_ids
 from elmore.corpus.config import CorpusConfig
 from elmore.pretrain.trainer import Trainer
+from elmore.corpus.manifest import read_manifest
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.initial_network import new_bilm
@@ -305,7 +306,7 @@ trainer = Trainer(bilm, corpus, recipe.training, folder, ProcessGroup())
 for number in range(30):  # from all over the text
     trainer.update = number * trainer.n_updates // 30
     trainer._make_update(None, lambda report: None, stop=False)
-assert corpus.manifest["n_distinct_words"] > 2 * 30_000
+assert read_manifest(corpus.folder).n_distinct_words > 2 * 30_000
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
 

@@ -131,3 +131,14 @@ def test_a_file_that_is_not_right(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:20])
     with pytest.raises(FormatError, match="cannot be read"):
         read_native(folder, verify=False)
+
+
+def test_the_same_calibration_gives_the_same_bytes(
+    tiny_elmo: Elmo, calibration: Calibration, tmp_path: Path
+) -> None:
+    model = replace(tiny_elmo.model, calibration=calibration)
+    contents = set()
+    for number in range(8):  # safetensors writes the header in a random order
+        write_native(model, tmp_path / str(number))
+        contents.add((tmp_path / str(number) / CALIBRATION).read_bytes())
+    assert len(contents) == 1

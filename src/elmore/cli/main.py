@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -33,7 +34,7 @@ COMMANDS = {
     "probe": "Train a linear probe for word tags on each layer.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
-    "verify": "Check the files of a model, task, index or static vectors against checksums.",
+    "verify": "Check the files of any elmore folder against their checksums.",
     "convert": "Convert a model from or to the published format.",
 }
 
@@ -57,6 +58,7 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     warnings.formatwarning = _format_warning
     _repair_streams()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as by Ctrl-C
     code = run(sys.argv[1:])
     if code == 130:
         os._exit(code)  # at once: a thread may be in the middle of a batch, or waiting for input
@@ -76,7 +78,7 @@ def _repair_streams() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C."""
+    """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C or SIGTERM."""
     app = make_app(arguments[0] if arguments else None)
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
