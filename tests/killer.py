@@ -17,6 +17,8 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,12 @@ from elmore.formats.checkpoint import read_checkpoint
 from elmore.senses import build
 
 LONGEST_S = 120
+MODULES = (  # that commands import when they need them
+    "elmore.cli.embed", "elmore.cli.index", "elmore.cli.pretrain", "elmore.cli.train",
+    "elmore.cli.compare", "elmore.cli.skipgram", "elmore.pretrain.run", "elmore.tasks.compare",
+    "elmore.static.skipgram", "torch.utils.tensorboard", "matplotlib.pyplot", "gensim.models",
+    "pyarrow.parquet", "h5py",
+)  # fmt: skip
 
 
 def content_of(path: Path) -> Any:
@@ -93,11 +101,14 @@ class Killer:
                 os.waitpid(child, 0)
                 assert self.seconds <= LONGEST_S, "the command hangs"
                 return True
-            time.sleep(0.0003)
+            time.sleep(0.002)
 
 
 def main(folder: Path, n_kills: int, arguments: list[str]) -> None:
     torch.set_num_threads(1)
+    for name in MODULES:
+        with suppress(ImportError):  # an extra
+            import_module(name)
     warnings.simplefilter("error")
     embed_corpus._MAX_BLOCK_TOKENS = 40
     build._LINES_AT_ONCE = 8
