@@ -3,7 +3,7 @@
 from tests.fuzz.__main__ import FAILURES, run_worker
 from tests.fuzz.worker import targets
 
-N_CASES = 40
+N_CASES = 15
 
 
 def test_only_elmore_errors_come_out() -> None:
