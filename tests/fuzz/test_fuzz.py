@@ -5,7 +5,7 @@ import pytest
 from tests.fuzz.__main__ import FAILURES, run_worker
 from tests.fuzz.worker import targets
 
-N_CASES = 25
+N_CASES = 15
 
 
 @pytest.mark.slow
