@@ -28,7 +28,7 @@ from tests.embed.test_context import scoring_model
 
 LINES = [
     *(f"the bank {k} of the river ." for k in range(12)),
-    *(f"a bank {k} 은행 a a ." for k in range(12)),
+    *(f"a bank {k} 은행 a a ." for k in range(1, 13)),
 ]
 SMALL: dict[str, Any] = {"hidden_dim": 4, "n_epochs": 1}
 

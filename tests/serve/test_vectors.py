@@ -92,7 +92,9 @@ def test_arrow(client: TestClient, elmo: Elmo, layers: Any, pooling: Any) -> Non
     found = np.array(table[column].to_pylist())
     if pooling:
         expected = elmo.encode(TEXTS, layers=layers)
-        np.testing.assert_allclose(found, expected if layers == "mix" else expected[:, 1], atol=CLOSE)
+        np.testing.assert_allclose(
+            found, expected if layers == "mix" else expected[:, 1], atol=CLOSE
+        )
         assert table["tokens"].to_pylist()[0] == ["the", "river", "bank", "."]
         return
     texts = elmo.encode_tokens(TEXTS, layers=layers)

@@ -40,6 +40,22 @@ class Error(BaseModel):
     fields: list[FieldError] | None = Field(None, description="The fields that are wrong.")
 
 
+class OpenAIErrorFacts(BaseModel):
+    """Why a request is refused."""
+
+    message: str = Field(description="One sentence.")
+    type: Literal["invalid_request_error", "server_error"]
+    param: None
+    code: None
+
+
+class OpenAIError(BaseModel):
+    """An error as clients of OpenAI's API read it."""
+
+    error: OpenAIErrorFacts
+    fields: list[FieldError] | None = Field(None, description="The fields that are wrong.")
+
+
 class EmbeddedText(BaseModel):
     """One text with its vectors."""
 

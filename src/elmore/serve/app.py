@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -17,7 +16,7 @@ from elmore.serve.index_routes import index_routes
 from elmore.serve.limits import Limits
 from elmore.serve.lookups import Lookups
 from elmore.serve.metrics import Metrics, MetricsMiddleware
-from elmore.serve.refusals import add_handlers
+from elmore.serve.refusals import add_handlers, documented
 from elmore.serve.registry import Registry
 from elmore.serve.task_routes import task_routes
 from elmore.serve.texts import TextReader
@@ -26,16 +25,6 @@ from elmore.serve.word_routes import word_routes
 
 STATIC = Path(__file__).parent / "static"
 SCHEMA = "/openapi.json"
-
-_REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The body is no JSON."},
-    401: {"description": "The API key is missing or wrong."},
-    404: {"description": "There is no such model, index, task or word."},
-    413: {"description": "The body is too large."},
-    422: {"description": "A field is wrong, or there are too many texts or tokens."},
-    429: {"description": "Too many texts wait; Retry-After says when to try again."},
-    503: {"description": "There was no answer in time."},
-}
 
 
 def create_app(
@@ -67,7 +56,7 @@ def create_app(
         docs_url=None,  # these pages would load scripts from elsewhere
         redoc_url=None,
         lifespan=lifespan,
-        responses={status: {"model": answers.Error, **said} for status, said in _REFUSALS.items()},
+        responses=documented(answers.Error),
     )
     add_handlers(app)
     app.include_router(vector_routes(registry, reader))

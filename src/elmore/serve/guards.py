@@ -28,7 +28,8 @@ class ApiKeyGuard:
             if not hmac.compare_digest(given, self._expected):
                 headers = {"WWW-Authenticate": "Bearer"}
                 sentence = "the API key is missing or wrong; send Authorization: Bearer KEY"
-                await refusal_response(401, sentence, headers)(scope, receive, send)
+                refused = refusal_response(scope["path"], 401, sentence, headers)
+                await refused(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
@@ -78,4 +79,5 @@ class LimitsGuard:
             if started:
                 raise
             sentence = f"there was no answer within {self.limits.timeout_s:g} seconds; try again"
-            await refusal_response(503, sentence, {"Retry-After": "1"})(scope, receive, send)
+            refused = refusal_response(scope["path"], 503, sentence, {"Retry-After": "1"})
+            await refused(scope, receive, send)

@@ -1,4 +1,7 @@
-"""What is refused, and how it is said: JSON with one sentence, {"error": "…"}."""
+"""What is refused, and how it is said: JSON with one sentence, {"error": "…"}.
+
+OpenAI's clients show nothing but {"error": {"message": "…"}}, so that is what /v1 answers.
+"""
 
 import re
 from collections.abc import Mapping
@@ -16,6 +19,17 @@ _MAX_FIELDS = 5  # of a request that are named
 _UNION_TAG = re.compile(r"\W|^(str|int|float|bool|Clause)$")  # where pydantic names a union's part
 
 
+_STATUSES = {
+    400: "The body is no JSON.",
+    401: "The API key is missing or wrong.",
+    404: "There is no such model, index, task or word.",
+    413: "The body is too large.",
+    422: "A field is wrong, or there are too many texts or tokens.",
+    429: "Too many texts wait; Retry-After says when to try again.",
+    503: "There was no answer in time.",
+}
+
+
 class Refused(HTTPException):
     """A request that is refused, with a status of HTTP and one sentence."""
 
@@ -31,11 +45,20 @@ def busy(sentence: str, *, status: int = 429) -> Refused:
 
 
 def refusal_response(
-    status: int, sentence: str, headers: Mapping[str, str] | None = None, **fields: Any
+    path: str, status: int, sentence: str, headers: Mapping[str, str] | None = None, **fields: Any
 ) -> Response:
-    """Return an error as it is sent."""
-    content = to_json({"error": " ".join(sentence.split()), **fields})
+    """Return an error as it is sent to whoever asked for `path`."""
+    said: Any = " ".join(sentence.split())
+    if path.startswith("/v1/"):
+        kind = "server_error" if status >= 500 else "invalid_request_error"
+        said = {"message": said, "type": kind, "param": None, "code": None}
+    content = to_json({"error": said, **fields})
     return Response(content, status, headers, media_type="application/json")
+
+
+def documented(model: type) -> dict[int | str, dict[str, Any]]:
+    """Return what the schema says of refusals, whose bodies are of a model."""
+    return {status: {"model": model, "description": said} for status, said in _STATUSES.items()}
 
 
 def add_handlers(app: FastAPI) -> None:
@@ -46,26 +69,27 @@ def add_handlers(app: FastAPI) -> None:
         sentence = error.detail
         if error.status_code in (404, 405) and not isinstance(error, Refused):
             sentence = f"there is no {request.method} {request.url.path}; see /openapi.json"
-        return refusal_response(error.status_code, sentence, error.headers)
+        return refusal_response(request.url.path, error.status_code, sentence, error.headers)
 
     @app.exception_handler(ElmoreError)
-    async def refuse_data(_: Request, error: ElmoreError) -> Response:
-        return refusal_response(422, str(error))
+    async def refuse_data(request: Request, error: ElmoreError) -> Response:
+        return refusal_response(request.url.path, 422, str(error))
 
     @app.exception_handler(RequestValidationError)
-    async def refuse_fields(_: Request, error: RequestValidationError) -> Response:
-        errors = error.errors()
+    async def refuse_fields(request: Request, error: RequestValidationError) -> Response:
+        # Of the alternatives of a union, the one that came furthest is the one that was meant.
+        errors = sorted(error.errors(), key=lambda one: -len(one["loc"]))
         if errors[0]["type"] == "json_invalid":
             reason = errors[0].get("ctx", {}).get("error", "it cannot be read")
-            return refusal_response(400, f"the body is no JSON: {reason}")
+            return refusal_response(request.url.path, 400, f"the body is no JSON: {reason}")
         found = {_field(one): _sentence(one) for one in reversed(errors)}
         listed = list(reversed(found.items()))[:_MAX_FIELDS]
         fields = [{"field": field, "error": sentence} for field, sentence in listed]
-        return refusal_response(422, listed[0][1], fields=fields)
+        return refusal_response(request.url.path, 422, listed[0][1], fields=fields)
 
     @app.exception_handler(Exception)
-    async def fail(_: Request, __: Exception) -> Response:
-        return refusal_response(500, "the server failed; its log says how")
+    async def fail(request: Request, _: Exception) -> Response:
+        return refusal_response(request.url.path, 500, "the server failed; its log says how")
 
 
 def _field(error: Mapping[str, Any]) -> str:
@@ -80,6 +104,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
         return f"{field} is missing"
     if error["type"] == "extra_forbidden":
         return f"{field} is no field of this request; leave it out"
-    if error["type"] == "value_error":
-        return message.removeprefix("Value error, ")
+    message = message.removeprefix("Value error, ")
+    if error["type"] == "value_error" and "Input" not in message:
+        return message
     return message.replace("Input", field, 1) if "Input" in message else f"{field}: {message}"

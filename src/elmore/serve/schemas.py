@@ -5,7 +5,7 @@ What a server answers is in `answers.py`.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from elmore.embed.fill import Sides
 from elmore.embed.pooling import Pooling
@@ -15,15 +15,28 @@ LayerNumber = Annotated[int, Field(ge=0, le=1000)]
 Encoding = Literal["float", "base64"]
 Place = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
+
+def _check_plain(text: str) -> str:
+    """Refuse what no text file has."""
+    if "\0" in text:
+        raise ValueError("Input has a NUL character; expected plain text")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("Input has a lone surrogate; expected text that UTF-8 can hold") from None
+    return text
+
+
+Plain = Annotated[str, AfterValidator(_check_plain)]
 Texts = Annotated[
-    list[str | list[str]],
+    list[Plain | list[Plain]],
     Field(
         min_length=1,
         description="Strings, which are tokenized, or lists of tokens, which are not.",
     ),
 ]
 ModelName = Annotated[
-    str | None, Field(description="The name of a model (GET /models); null: the first one.")
+    Plain | None, Field(description="The name of a model (GET /models); null: the first one.")
 ]
 
 
@@ -95,7 +108,7 @@ class FillRequest(_Request):
 
     texts: Texts
     model: ModelName = None
-    word: str | Place | None = Field(
+    word: Plain | Place | None = Field(
         None, description="A token of each text, or its number from 0; null: the blanks, `___`."
     )
     sides: Sides = Field("both", description="Which side's words are read.")
@@ -118,9 +131,9 @@ class NeighboursRequest(_Request):
         {"index": "wiki", "text": "The river bank was wet.", "word": "bank", "n": 3}
     )
 
-    index: str = Field(description="The name of an index (GET /indexes).")
-    text: str
-    word: str = Field(description="A token of the text; its first occurrence is meant.")
+    index: Plain = Field(description="The name of an index (GET /indexes).")
+    text: Plain
+    word: Plain = Field(description="A token of the text; its first occurrence is meant.")
     n: int = Field(10, ge=1, le=100, description="How many occurrences on each layer.")
     layers: list[Literal["context", "expected"] | LayerNumber] | None = Field(
         None, min_length=1, max_length=100, description="Layers of the index; null: all it has."
@@ -133,7 +146,7 @@ class Clause(_Request):
 
     model_config = _examples()
 
-    text: str | list[str]
+    text: Plain | list[Plain]
     predicate: Place = Field(description="Which of the tokens is the predicate.")
 
 
@@ -142,7 +155,7 @@ class PredictRequest(_Request):
 
     model_config = _examples({"texts": ["Kim lives in Seoul."]})
 
-    texts: list[str | list[str] | Clause] = Field(
+    texts: list[Plain | list[Plain] | Clause] = Field(
         min_length=1,
         description="Strings or lists of tokens; for a pair task, lists of two texts; for semantic "
         "roles, clauses.",
@@ -158,11 +171,11 @@ class OpenAIEmbeddingsRequest(BaseModel):
         json_schema_extra={"examples": [{"model": "en", "input": ["The river bank."]}]},
     )
 
-    model: str = Field(description="The name of a model (GET /models).")
-    input: str | Annotated[list[str], Field(min_length=1)]
+    model: Plain = Field(description="The name of a model (GET /models).")
+    input: Plain | Annotated[list[Plain], Field(min_length=1)]
     encoding_format: Encoding = "float"
     dimensions: None = Field(None, description="Refused: vectors cannot be shortened.")
-    user: str | None = Field(None, description="Ignored.")
+    user: Plain | None = Field(None, description="Ignored.")
 
     @field_validator("dimensions", mode="before")
     @classmethod

@@ -10,6 +10,7 @@ from elmore.embed import TokenVectors
 from elmore.senses.search import of_length_one
 from elmore.serve import answers, encoding, schemas
 from elmore.serve.encoding import json_list, json_object, json_text, json_vectors
+from elmore.serve.refusals import documented
 from elmore.serve.registry import Registry
 from elmore.serve.texts import TextReader
 
@@ -60,7 +61,11 @@ def vector_routes(registry: Registry, reader: TextReader) -> APIRouter:
 
         return await encoding.encoded(sum(x.vectors.size for x in results), encode, media_type)
 
-    @router.post("/v1/embeddings", response_model=answers.OpenAIEmbeddingsAnswer)
+    @router.post(
+        "/v1/embeddings",
+        response_model=answers.OpenAIEmbeddingsAnswer,
+        responses=documented(answers.OpenAIError),
+    )
     async def openai_embeddings(body: schemas.OpenAIEmbeddingsRequest) -> Response:
         """One vector per text, the mean of its words', in the shape of OpenAI's API."""
         model = registry.model(body.model)
