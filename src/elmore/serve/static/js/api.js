@@ -1,5 +1,7 @@
 // What the page asks its server. Nothing else is ever asked.
 
+import { t } from "./i18n.js";
+
 const KEY = "elmore-api-key"; // for this browser tab alone: a key has no place in an address
 
 let askForKey = async () => null;
@@ -16,7 +18,9 @@ async function request(path, body) {
     ...(key && { Authorization: `Bearer ${key}` }),
   };
   const method = body ? "POST" : "GET";
-  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(() => {
+    throw new Error(t("offline"));
+  });
   const content = await answer.json();
   if (answer.status === 401) {
     const given = await askForKey(content.error);
@@ -51,6 +55,9 @@ export const getTasks = async () => (await request("tasks")).tasks;
 
 export const postScores = async (model, text) =>
   (await once("scores", { model, texts: [text] })).results[0];
+/** The tokens of a text with gaps, each gap one token. */
+export const postGaps = async (model, text) =>
+  (await once("fill", { model, texts: [text], n: 1 })).results[0].tokens;
 export const postFill = async (model, tokens, place, sides, n) =>
   (await once("fill", { model, texts: [tokens], word: place, sides, n })).results[0];
 export const postPredict = async (task, text) =>
@@ -69,8 +76,8 @@ function floats(base64, dim) {
 }
 
 /**
- * The sentences with all that the model says of them: for each its tokens, `representations` by
- * name ("token", "forward 1", …), `layers` (the two directions joined) and `expected`, each a list
+ * The sentences with all that the model says of them: for each its tokens and their spans in the
+ * text, `representations` by name ("token", "forward 1", …), `layers` (the two directions joined) and `expected`, each a list
  * of vectors.
  */
 export async function getSentences(model, texts, nLayers) {
@@ -95,7 +102,9 @@ export async function getSentences(model, texts, nLayers) {
     );
     const found = expected.results[k];
     return {
+      text: texts[k],
       tokens: text.tokens,
+      spans: text.spans,
       representations,
       layers,
       expected: floats(found.vectors, found.shape[1]),

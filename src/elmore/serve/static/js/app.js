@@ -60,8 +60,7 @@ const themeOf = (said) =>
   ["light", "dark"].includes(said.theme) ? said.theme : prefersDark.matches ? "dark" : "light";
 
 let panels = new Map();
-let drawnLanguage = null;
-let drawnTheme = null;
+let drawn = null; // the language and theme of what is shown
 
 function frame(said) {
   const language = languageOf(said);
@@ -82,7 +81,6 @@ function frame(said) {
     h("label", { for: "model" }, t("model")),
     h("select", { id: "model", onchange: (event) => change({ model: event.target.value, text: null, word: null, sentence: null, place: null }) },
       context.models.map((one) => h("option", { value: one.name }, one.name))));
-  panels = new Map();
   main.replaceChildren(
     h("div", { class: "tab-line" }, list, models),
     ...Object.keys(TABS).map((name) =>
@@ -90,7 +88,12 @@ function frame(said) {
   );
   resetTabs = roving(list, { activate: true });
   footer.replaceChildren(h("p", {}, t("footer")), h("p", {}, h("a", { href: "openapi.json" }, t("api"))));
-  drawnLanguage = language;
+}
+
+/** Colours and words are drawn into the panels, so another theme or language empties them. */
+function emptyPanels() {
+  panels = new Map();
+  for (const name of Object.keys(TABS)) document.getElementById(`panel-${name}`).replaceChildren();
 }
 
 let resetTabs = () => {};
@@ -99,14 +102,22 @@ async function draw() {
   const said = state();
   const theme = themeOf(said);
   document.documentElement.dataset.theme = theme;
-  if (languageOf(said) !== drawnLanguage || (drawnTheme !== null && theme !== drawnTheme)) frame(said);
-  drawnTheme = theme;
+  const look = `${languageOf(said)} ${theme}`;
+  if (languageOf(said) !== currentLanguage() || !drawn) {
+    const hadFocus = header.contains(document.activeElement);
+    frame(said);
+    if (hadFocus) header.querySelector("[aria-checked=true]").focus();
+  }
+  if (look !== drawn) emptyPanels();
+  drawn = look;
   const current = tabOf(said);
   for (const name of Object.keys(TABS)) {
     document.getElementById(`tab-${name}`).setAttribute("aria-selected", String(name === current));
     document.getElementById(`panel-${name}`).hidden = name !== current;
   }
   resetTabs();
+  const tab = document.getElementById(`tab-${current}`);
+  tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
   document.getElementById("models").hidden = !HAS_MODEL.includes(current) || context.models.length < 2;
   document.getElementById("model").value = context.model(said).name;
   if (!panels.has(current)) panels.set(current, TABS[current](document.getElementById(`panel-${current}`), context));

@@ -1,7 +1,7 @@
 // Which words are used differently in two indexes of one model, and which senses rose or fell.
 
 import { getChange, getChanges } from "./api.js";
-import { failure, h, number, percent } from "./dom.js";
+import { failure, h, joined, number, percent } from "./dom.js";
 import { t } from "./i18n.js";
 import { change } from "./state.js";
 
@@ -83,5 +83,5 @@ function senses(found, word, before, after) {
         one.keywords.length > 0 && h("span", { class: "note" }, ` ${t("senses.keywords")}: ${one.keywords.slice(0, 5).join(", ")}`),
         h("div", { class: "bars" }, h("div", { class: "bar-row" }, bar(before, one.before)), h("div", { class: "bar-row" }, bar(after, one.after))),
         one.examples.slice(0, N_EXAMPLES).map((tokens) =>
-          h("p", { class: "example" }, tokens.flatMap((token, k) => [k ? " " : "", token === word ? h("mark", {}, token) : token])))))));
+          h("p", { class: "example" }, joined(tokens, (token) => token === word)))))));
 }

@@ -10,7 +10,7 @@ const MAX_SENTENCES = 12;
 export function textsOf(said, model) {
   const text = said.text ?? examplesFor(model).sentences;
   const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
-  return { text, lines: lines.slice(0, MAX_SENTENCES), tooMany: lines.length > MAX_SENTENCES };
+  return { text, lines: lines.slice(0, MAX_SENTENCES), nMore: Math.max(0, lines.length - MAX_SENTENCES) };
 }
 
 /** Which word is chosen, kept inside the sentences: [sentence, place]. */
@@ -22,12 +22,12 @@ export function chosenWord(said, model, sentences) {
 }
 
 export function sentencesField(said, model) {
-  const { text, tooMany } = textsOf(said, model);
+  const { text } = textsOf(said, model);
   const field = h("textarea", {
     id: "sentences-text", rows: Math.min(8, Math.max(3, text.split("\n").length)), spellcheck: "false",
     value: text, oninput: debounce(() => {
       const typed = field.value;
-      change({ text: typed === examplesFor(model).sentences ? null : typed, word: null });
+      change({ text: typed === examplesFor(model).sentences ? null : typed || " ", word: null });
     }, 350),
   });
   return h(
@@ -35,7 +35,6 @@ export function sentencesField(said, model) {
     { class: "field" },
     h("label", { for: "sentences-text" }, t("sentences.label")),
     field,
-    tooMany && h("p", { class: "note" }, t("sentences.many", { n: MAX_SENTENCES })),
   );
 }
 

@@ -29,7 +29,7 @@ function scaleOf(isDark) {
     const luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
     return {
       back: `rgb(${linear.map(encoded).join(" ")})`,
-      front: luminance > 0.179 ? "#101418" : "#ffffff", // whichever has the more contrast
+      front: luminance > 0.179 ? "#000000" : "#ffffff", // whichever has the more contrast
     };
   });
 }

@@ -10,7 +10,7 @@ function fill(element, properties, children) {
     else if (name === "value" || name === "checked") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
   return element;
 }
 
@@ -71,10 +71,14 @@ export function segmented(label, options, chosen, choose) {
 }
 
 /** The words of a sentence with one of them marked. */
-export function marked(tokens, place) {
-  const before = tokens.slice(0, place).join(" ");
-  const after = tokens.slice(place + 1).join(" ");
-  return [before && `${before} `, h("mark", {}, tokens[place]), after && ` ${after}`];
+export const marked = (tokens, place) => joined(tokens, (_, k) => k === place);
+
+/** Tokens as text, those that `isMarked` says marked; punctuation stands where it is written. */
+export function joined(tokens, isMarked) {
+  return tokens.flatMap((token, k) => {
+    const isTight = k === 0 || /^(?:[.,;:!?%)\]}’”…]+|['’]\p{L}{1,2}|n't)$/u.test(token) || /^[([{“‘]$/.test(tokens[k - 1]);
+    return [isTight ? "" : " ", isMarked(token, k) ? h("mark", {}, token) : token];
+  });
 }
 
 export const debounce = (work, delay) => {
@@ -90,7 +94,10 @@ export function failure(error) {
   return h("p", { class: "failure", role: "alert" }, error.message);
 }
 
-export const number = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
+export function number(value, digits = 2) {
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}
 
 export const percent = (share) =>
   share >= 0.1 ? `${(100 * share).toFixed(0)} %` : `${(100 * share).toFixed(1)} %`;

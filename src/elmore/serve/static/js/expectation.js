@@ -1,6 +1,6 @@
 // Tab 3: how surprising each word is from either side, and what was expected instead.
 
-import { postFill, postScores } from "./api.js";
+import { postFill, postGaps, postScores } from "./api.js";
 import { paint } from "./color.js";
 import { debounce, failure, h, number, percent, roving } from "./dom.js";
 import { scaleKey } from "./heatmap.js";
@@ -22,10 +22,10 @@ export function expectationTab(panel, context) {
     const model = context.model(said);
     const examples = examplesFor(model);
     const text = said.sentence ?? examples.expectation;
-    if (fieldOf !== model.name || said.sentence === undefined) {
-      if (!field.contains(document.activeElement)) field.replaceChildren(sentenceField(text, examples));
-      fieldOf = model.name;
-    }
+    if (fieldOf !== model.name) field.replaceChildren(sentenceField(text, examples));
+    fieldOf = model.name;
+    const input = field.querySelector("input");
+    if (input !== document.activeElement) input.value = text;
     const mine = ++turn;
     if (!model.has_softmax) {
       found.replaceChildren(h("p", { class: "note" }, t("expectation.none", { model: model.name })));
@@ -36,7 +36,7 @@ export function expectationTab(panel, context) {
       return;
     }
     try {
-      const scores = await postScores(model.name, text);
+      const scores = await postScores(model.name, text.includes(GAP) ? await postGaps(model.name, text) : text);
       if (mine !== turn) return;
       const { tokens } = scores;
       const gap = tokens.indexOf(GAP);

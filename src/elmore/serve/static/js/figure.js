@@ -53,7 +53,7 @@ function network(words, chosen, nLayers, isForward, label) {
 function arrow(x1, y1, x2, y2, kind) {
   const [dx, dy] = [Math.sign(x2 - x1), Math.sign(y2 - y1)];
   const tip = dx
-    ? `M${x2 - 5 * dx} ${y2 - 3.5}L${x2 - 1} ${y2}L${x2 - 5 * dx} ${y2 + 3.5}`
+    ? `M${x2 - 5 * dx} ${y2 - 3.5}L${x2 - dx} ${y2}L${x2 - 5 * dx} ${y2 + 3.5}`
     : `M${x2 - 3.5} ${y2 - 5 * dy}L${x2} ${y2 - dy}L${x2 + 3.5} ${y2 - 5 * dy}`;
   return svg("path", { d: `M${x1} ${y1}L${x2 - dx} ${y2 - dy}${tip}`, class: `arrow ${kind}` });
 }

@@ -35,7 +35,8 @@ export function heatMap({ sentences, rows, chosen, values, choose }) {
         h("button", { type: "button", tabindex: -1, onclick: () => choose(s, place) }, tokens[place]),
       );
     const places = tokens.map((_, place) => place);
-    const table = narrow.matches && rows.length > 1
+    if (narrow.matches && rows.length === 1) return flow(tokens, s, isChosen);
+    const table = narrow.matches
       ? h(
           "table",
           {},
@@ -57,11 +58,28 @@ export function heatMap({ sentences, rows, chosen, values, choose }) {
     );
   }
 
+  /** One row of numbers needs no table: where there is little room, words wrap. */
+  function flow(tokens, s, isChosen) {
+    return h(
+      "div",
+      { class: "heat-block", role: "group", "aria-label": t("heat.region", { n: s + 1 }) },
+      h("p", { class: "heat-caption" }, t("sentences.sentence", { n: s + 1 })),
+      h("div", { class: "surprisals" }, tokens.map((token, place) => {
+        const value = h("small", {});
+        const word = h("button", {
+          type: "button", class: "word", tabindex: -1, "aria-pressed": String(isChosen(place)), onclick: () => choose(s, place),
+        }, h("span", {}, token), value);
+        cells.push([value, rows[0][0], s, place, word]);
+        return word;
+      })),
+    );
+  }
+
   function update() {
-    for (const [cell, key, s, place] of cells) {
+    for (const [cell, key, s, place, painted = cell] of cells) {
       const value = values(key, s, place);
       cell.textContent = number(value);
-      paint(cell, value);
+      paint(painted, value);
     }
   }
 

@@ -28,13 +28,11 @@ export function senseMap({ onHover, onSelect }) {
 
   function goal() {
     const found = new Float32Array(2 * points.length);
-    const size = Math.min(width, height) / 2 - PADDING;
-    const stretch = width / 2 - PADDING;
     points.forEach(({ x, y }, k) => {
-      found[2 * k] = width / 2 + x * stretch;
+      found[2 * k] = width / 2 + x * (width / 2 - PADDING);
       found[2 * k + 1] = height / 2 - y * (height / 2 - PADDING);
     });
-    return size > 0 ? found : new Float32Array(2 * points.length);
+    return found;
   }
 
   function settle() {
@@ -200,10 +198,6 @@ export function senseMap({ onHover, onSelect }) {
       redraw();
     },
     point: (k) => hover(k),
-    repaint() {
-      sprites = new Map();
-      redraw();
-    },
   };
 }
 

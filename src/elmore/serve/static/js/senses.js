@@ -9,7 +9,7 @@ import { senseMap, shapePath } from "./map.js";
 import { change } from "./state.js";
 import { aligned } from "./vectors.js";
 
-const PAGE = 20; // sentences that are listed at once
+const PAGE = matchMedia("(max-width: 720px)").matches ? 8 : 20; // sentences listed at once
 const MAX_SENT = 200; // selected points that an address holds
 const STATIC = "0";
 const FAVOURITES = ["bank", "사과"];
@@ -194,7 +194,6 @@ export function sensesTab(panel, context) {
     change({ points: chosen.slice(0, MAX_SENT).map((k) => k.toString(36)).join(".") || null, sense: null });
   }
 
-  update.repaint = () => map.repaint();
   return update;
 }
 

@@ -2,7 +2,7 @@
 
 import { getSentences } from "./api.js";
 import { chips, chosenWord, sentencesField, textsOf } from "./chips.js";
-import { failure, h, marked, number, segmented } from "./dom.js";
+import { failure, h, number, segmented } from "./dom.js";
 import { paint } from "./color.js";
 import { heatMap, scaleKey } from "./heatmap.js";
 import { layerName, t } from "./i18n.js";
@@ -14,20 +14,26 @@ const N_PAIRS = 8;
 export function sentencesTab(panel, context) {
   const field = h("div", {});
   const found = h("div", { class: "results", "aria-busy": "true" });
-  panel.append(h("p", { class: "lede" }, t("sentences.lede")), field, found);
+  const words = h("div", {});
+  panel.append(
+    h("p", { class: "lede" }, t("sentences.lede")),
+    h("div", { class: "columns entry" }, field, words),
+    found,
+  );
   let fieldOf = null;
   let turn = 0;
   let map = null;
 
   return async function update(said) {
     const model = context.model(said);
-    if (fieldOf !== model.name || said.text === undefined) {
-      if (!field.contains(document.activeElement)) field.replaceChildren(sentencesField(said, model));
-      fieldOf = model.name;
-    }
-    const { lines } = textsOf(said, model);
+    const { text, lines, nMore } = textsOf(said, model);
+    if (fieldOf !== model.name) field.replaceChildren(sentencesField(said, model));
+    fieldOf = model.name;
+    const input = field.querySelector("textarea");
+    if (input !== document.activeElement) input.value = text;
     const mine = ++turn;
     if (!lines.length) {
+      words.replaceChildren();
       found.replaceChildren(h("p", { class: "note" }, t("sentences.empty")));
       return;
     }
@@ -35,7 +41,8 @@ export function sentencesTab(panel, context) {
       const sentences = await getSentences(model.name, lines, model.n_layers);
       if (mine !== turn) return;
       map?.close();
-      map = show(found, sentences, chosenWord(said, model, sentences), said, model, context);
+      map = show(words, found, sentences, chosenWord(said, model, sentences), said, model, context);
+      if (nMore) words.append(h("p", { class: "note" }, t("sentences.many", { n: lines.length })));
     } catch (error) {
       if (mine === turn) found.replaceChildren(failure(error));
     }
@@ -43,7 +50,7 @@ export function sentencesTab(panel, context) {
   };
 }
 
-function show(root, sentences, chosen, said, model, context) {
+function show(words, root, sentences, chosen, said, model, context) {
   const views = new Map();
   for (let layer = 0; layer < model.n_layers; layer++) {
     views.set(layer, sentences.map((one) => one.layers[layer]));
@@ -73,8 +80,8 @@ function show(root, sentences, chosen, said, model, context) {
     values: alike,
     choose,
   });
+  words.replaceChildren(chips(sentences, chosen, choose));
   root.replaceChildren(
-    chips(sentences, chosen, choose),
     h(
       "section",
       { "aria-labelledby": "heat-title" },
@@ -154,11 +161,19 @@ function sameSpelling(sentences, chosen, layer, alike, choose) {
         h("tbody", {}, others.map(([, k, at]) =>
           h("tr", {},
             h("th", { scope: "row" }, h("button", { type: "button", class: "plain", onclick: () => choose(k, at) },
-              h("span", { class: "chip-number" }, String(k + 1)), marked(sentences[k].tokens, at))),
+              h("span", { class: "chip-number" }, String(k + 1)), written(sentences[k], at))),
             cell(0, k, at),
             cell(layer, k, at)))),
       ),
   );
+}
+
+/** A sentence as it was typed, one of its words marked. */
+function written({ text, spans }, place) {
+  const characters = [...text]; // spans count code points
+  const [start, end] = spans[place];
+  const part = (from, to) => characters.slice(from, to).join("");
+  return [part(0, start), h("mark", {}, part(start, end)), part(end)];
 }
 
 function mostAlike(sentences, vectors, layer) {
@@ -167,7 +182,7 @@ function mostAlike(sentences, vectors, layer) {
   const pairs = [];
   words.forEach((a, k) => {
     for (const b of words.slice(k + 1)) {
-      if (a.s !== b.s) pairs.push({ a, b, alike: cosine(vectors[a.s][a.place], vectors[b.s][b.place]) });
+      if (a.s !== b.s && a.token !== b.token) pairs.push({ a, b, alike: cosine(vectors[a.s][a.place], vectors[b.s][b.place]) });
     }
   });
   pairs.sort((one, other) => other.alike - one.alike);

@@ -21,5 +21,4 @@ export function change(changes, { isStep = false } = {}) {
 export function onChange(listener) {
   listeners.push(listener);
   addEventListener("hashchange", listener);
-  addEventListener("popstate", listener);
 }

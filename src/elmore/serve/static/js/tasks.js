@@ -33,6 +33,10 @@ export function tasksTab(panel, context) {
       form.replaceChildren(formFor(task, text, second, context));
       formOf = task.name;
     }
+    for (const [id, value] of [["task-text", text], ["task-second", second]]) {
+      const input = document.getElementById(id);
+      if (input && input !== document.activeElement) input.value = value;
+    }
     const mine = ++turn;
     if (!text.trim()) {
       found.replaceChildren(h("p", { class: "note" }, t("sentences.empty")));

@@ -67,7 +67,8 @@ function show(root, sentences, chosen, model, context) {
   const half = dim / 2;
   const top = model.n_layers - 1;
   const downwards = Array.from({ length: model.n_layers }, (_, k) => top - k);
-  const most = Math.max(...layers.flatMap((layer) => [...layer].map(Math.abs)));
+  const sizes = layers.flatMap((layer) => [...layer].map(Math.abs)).sort((a, b) => a - b);
+  const most = sizes[Math.floor(0.98 * sizes.length)]; // a few outliers would flatten the rest
   let weights = Array(model.n_layers).fill(0);
   let gamma = 1;
 
