@@ -120,7 +120,9 @@ def _new_batcher(name: str, limits: Limits, metrics: Metrics) -> Batcher:
 def _load_index(name: str, folder: str, hashes: dict[str, ServedModel]) -> ServedIndex:
     index = OccurrenceIndex.open(folder)
     said = index.model
-    return serve_index(name, index, _model_of(f"index {name}", said["hash"], said["source"], hashes))
+    return serve_index(
+        name, index, _model_of(f"index {name}", said["hash"], said["source"], hashes)
+    )
 
 
 def serve_index(name: str, index: OccurrenceIndex, served: ServedModel) -> ServedIndex:
