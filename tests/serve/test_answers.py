@@ -85,6 +85,16 @@ def test_neighbours(client: TestClient, elmo: Elmo, folders: Any, same_word: boo
         assert one["cosine"] == pytest.approx(other.cosine, abs=1e-5)
 
 
+def test_neighbours_of_what_is_no_text(client: TestClient) -> None:
+    body = {"index": "old", "text": "a " * 20_000, "word": "a"}
+    response = client.post("/neighbours", json=body)
+    assert response.status_code == 422
+    assert "20,000 tokens" in response.json()["error"]
+    response = client.post("/neighbours", json={**body, "text": "a bank", "word": "river"})
+    assert response.status_code == 422
+    assert "'river' is no token of" in response.json()["error"]
+
+
 def test_senses_and_their_map(client: TestClient) -> None:
     content = checked(client.get("/senses/old/bank"), index_answers.SensesAnswer)
     assert content["n_occurrences"] == len(content["occurrences"]) == 24

@@ -62,7 +62,7 @@ def create_app(
     app.include_router(vector_routes(registry, reader))
     app.include_router(word_routes(registry, reader))
     app.include_router(task_routes(registry, reader))
-    app.include_router(index_routes(registry, lookups))
+    app.include_router(index_routes(registry, reader, lookups))
     app.include_router(_server_routes(registry, metrics))
     app.mount("/", StaticFiles(directory=STATIC, html=True), name="page")
     # The last one that is added is the first that a request meets.

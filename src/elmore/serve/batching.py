@@ -104,8 +104,8 @@ class Batcher:
                     sum(len(job.texts) for job in alike), sum(job.n_tokens for job in alike)
                 )
                 outcomes = _compute(work, alike)
-                for loop in {job.future.get_loop() for job in alike}:
-                    loop.call_soon_threadsafe(_answer, alike, outcomes)
+                loop = alike[0].future.get_loop()  # a server has one
+                loop.call_soon_threadsafe(_answer, alike, outcomes)
 
     def _take(self) -> list[_Job]:
         """Wait for jobs, and take a batch of them; none when the server has stopped."""

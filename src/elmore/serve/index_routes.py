@@ -1,5 +1,6 @@
 """Routes of indexes: /indexes, /neighbours, /senses, /map, /change."""
 
+import asyncio
 from dataclasses import asdict
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -15,6 +16,7 @@ from elmore.serve import encoding, index_answers, schemas
 from elmore.serve.lookups import Lookups, check_layer, rows_of, shared_layers
 from elmore.serve.refusals import Refused
 from elmore.serve.registry import Registry, ServedIndex
+from elmore.serve.texts import TextReader
 
 _MAX_LISTED_WORDS = 500
 
@@ -28,7 +30,7 @@ LayerParameter = Annotated[
 ]
 
 
-def index_routes(registry: Registry, lookups: Lookups) -> APIRouter:
+def index_routes(registry: Registry, reader: TextReader, lookups: Lookups) -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["indexes"])
 
@@ -46,6 +48,8 @@ def index_routes(registry: Registry, lookups: Lookups) -> APIRouter:
             check_layer(served, layer)
         if body.same_word:
             rows_of(served, body.word)
+        elmo = served.elmo  # tokenized here for the limits alone
+        await reader.tokenize([body.text], elmo.tokenizer, elmo.model.normalization)
         found = await lookups.neighbours(
             served, body.text, body.word, n=body.n, layers=body.layers, same_word=body.same_word
         )
@@ -83,7 +87,7 @@ def index_routes(registry: Registry, lookups: Lookups) -> APIRouter:
                 "occurrences": _occurrences(served, found.rows),
             }
 
-        return await encoding.json_response(await lookups.run(content))
+        return await encoding.json_response(await asyncio.to_thread(content))
 
     @router.get("/map/{index}/{word:path}", response_model=index_answers.MapAnswer)
     async def word_map(
@@ -113,7 +117,7 @@ def index_routes(registry: Registry, lookups: Lookups) -> APIRouter:
                 "points": [{**one, "x": x, "y": y, "sense": sense} for one, (x, y), sense in rows],
             }
 
-        return await encoding.json_response(await lookups.run(content))
+        return await encoding.json_response(await asyncio.to_thread(content))
 
     @router.get("/change/{before}/{after}", response_model=index_answers.ChangeAnswer)
     async def change(

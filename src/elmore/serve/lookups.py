@@ -59,28 +59,33 @@ class Lookups:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="elmore index")
         self._kept: OrderedDict[Hashable, asyncio.Future[Any]] = OrderedDict()
+        self._n_waiting = 0
 
     def close(self) -> None:
         """End the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Do something in these threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+    def _start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
+        """Have something done in these threads, unless too much waits already."""
+        if self._n_waiting >= _MAX_WAITING:
+            raise busy(f"{_MAX_WAITING} questions about indexes wait; try again in a second")
+        self._n_waiting += 1
+        future = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        future.add_done_callback(self._count_done)
+        return future
+
+    def _count_done(self, _: "asyncio.Future[Any]") -> None:
+        self._n_waiting -= 1
 
     async def once(self, key: Hashable, work: Callable[[], T]) -> T:
         """Do something that was not done yet, or is not kept any more."""
-        future = self._kept.get(key)
-        if future is None:
-            if sum(not one.done() for one in self._kept.values()) >= _MAX_WAITING:
-                raise busy(f"{_MAX_WAITING} questions about indexes wait; try again in a second")
-            future = asyncio.get_running_loop().run_in_executor(self._threads, work)
-            future.add_done_callback(lambda done: self._forget_failure(key, done))
-            self._kept[key] = future
+        if key not in self._kept:
+            self._kept[key] = self._start(work)
+            self._kept[key].add_done_callback(lambda done: self._forget_failure(key, done))
             while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
-        found: T = await asyncio.shield(future)
+        found: T = await asyncio.shield(self._kept[key])
         return found
 
     def _forget_failure(self, key: Hashable, future: "asyncio.Future[Any]") -> None:
@@ -91,7 +96,7 @@ class Lookups:
         self, served: ServedIndex, text: str, word: str, **options: Any
     ) -> list[LayerNeighbours]:
         """Return the occurrences nearest to a word in its sentence."""
-        return await self.run(
+        return await self._start(
             _about(served, lambda: neighbours(served.elmo, served.index, text, word, **options))
         )
 
