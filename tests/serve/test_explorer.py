@@ -291,8 +291,9 @@ def test_change_of_meaning(visit: Visit) -> None:
 )
 def test_tasks(visit: Visit, task: str, seen: str) -> None:
     page = visit.open(tab="tasks", lang="en", task=task)
-    field = page.locator("#task-text")
-    field.fill("the bank of the river .")
+    page.locator("#task-text").fill("the bank of the river .")
+    page.wait_for_function("location.hash.includes('input=')")
+    visit.settle()
     expect(page.locator(seen).first).to_be_visible()
     if task == "tag":
         expect(page.locator(".tagged button")).to_have_count(6)
