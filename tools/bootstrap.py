@@ -6,6 +6,7 @@ remembers what was installed, and nothing happens until pyproject.toml or constr
 
 import argparse
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,8 @@ def main() -> int:
     except subprocess.CalledProcessError as error:
         print(f"set-up stopped: {' '.join(map(str, error.cmd))} failed; see pip's message above")
         return 2
+    if dev:
+        _install_chromium()
     done["dev" if dev else "core"].write_text(wanted)
     return 0
 
@@ -89,6 +92,23 @@ def _install_torch() -> str:
     constraint = VENV / "torch-constraint.txt"
     constraint.write_text("\n".join(torch_lines) + "\n")
     return str(constraint)
+
+
+def _install_chromium() -> None:
+    """Install Debian's chromium where it can be; elsewhere the browser tests are skipped."""
+    if Path("/usr/bin/chromium").exists() or not shutil.which("apt-get"):
+        return
+    if os.geteuid() == 0:
+        command = [
+            "apt-get",
+            "install",
+            "--yes",
+            "--no-install-recommends",
+            "chromium",
+            "fonts-noto-cjk",
+        ]
+        for arguments in (["apt-get", "update"], command):
+            subprocess.run(arguments, check=False, capture_output=True)
 
 
 def _runs(*arguments: str) -> bool:

@@ -8,6 +8,7 @@ const REACH = 12;
 const PADDING = 22;
 const MOVE_MS = 700;
 const SIZE = 5;
+const MANY = 1000; // points, beyond which each is smaller
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -15,7 +16,8 @@ export function senseMap({ onHover, onSelect }) {
   const canvas = h("canvas", { class: "map", role: "img" });
   let points = []; // {x, y, sense}: where they are to be, from -1 to 1
   let places = new Float32Array(0); // where they are drawn, in pixels
-  let from = null;
+  let from = null; // where they were when they began to move, and where they go
+  let to = null;
   let selected = new Set();
   let only = null;
   let hovered = -1;
@@ -23,7 +25,8 @@ export function senseMap({ onHover, onSelect }) {
   let grid = new Map();
   let frame = 0;
   let startedAt = 0;
-  let sprites = new Map();
+  let sprites = []; // by sense and kind
+  const still = document.createElement("canvas");
   let [width, height, ratio] = [0, 0, 1];
 
   function goal() {
@@ -48,26 +51,35 @@ export function senseMap({ onHover, onSelect }) {
 
   const cellOf = (x, y) => Math.floor(x / CELL) * 4096 + Math.floor(y / CELL);
 
-  function sprite(sense, kind) {
-    const key = `${sense} ${kind}`;
-    if (!sprites.has(key)) sprites.set(key, makeSprite(sense, kind, ratio));
-    return sprites.get(key);
-  }
+  const sprite = (sense, kind) => {
+    const made = (sprites[sense] ??= {});
+    return (made[kind] ??= makeSprite(sense, kind, ratio * (points.length > MANY ? 0.8 : 1)));
+  };
 
   const kindOf = (k) => {
     if (selected.size) return selected.has(k) ? "chosen" : "dim";
     return only === null || points[k].sense === only ? "plain" : "dim";
   };
 
+  /** All points, into a picture that stays as it is while the pointer moves over it. */
+  function drawPoints(picture = still) {
+    picture.width = canvas.width; // which empties it
+    picture.height = canvas.height;
+    const pen = picture.getContext("2d");
+    const late = [];
+    for (let k = 0; k < points.length; k++) {
+      const kind = kindOf(k);
+      if (kind === "dim") stamp(pen, k, kind);
+      else late.push(k);
+    }
+    const kind = selected.size ? "chosen" : "plain";
+    for (const k of late) stamp(pen, k, kind);
+  }
+
   function draw() {
     const pen = canvas.getContext("2d");
     pen.clearRect(0, 0, canvas.width, canvas.height);
-    const late = [];
-    for (let k = 0; k < points.length; k++) {
-      if (kindOf(k) === "dim") stamp(pen, k, "dim");
-      else late.push(k);
-    }
-    for (const k of late) stamp(pen, k, kindOf(k));
+    if (still.width && still.height) pen.drawImage(still, 0, 0);
     if (hovered >= 0) stamp(pen, hovered, "hovered");
     if (lasso) {
       const style = getComputedStyle(canvas);
@@ -92,11 +104,14 @@ export function senseMap({ onHover, onSelect }) {
   function animate(now) {
     const t = Math.min(1, (now - startedAt) / MOVE_MS);
     const eased = t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2;
-    const to = goal();
     for (let k = 0; k < places.length; k++) places[k] = from[k] + (to[k] - from[k]) * eased;
     if (t < 1) frame = requestAnimationFrame(animate);
     else settle();
-    draw();
+    if (t < 1) drawPoints(canvas);
+    else {
+      drawPoints();
+      draw();
+    }
   }
 
   function redraw() {
@@ -109,14 +124,17 @@ export function senseMap({ onHover, onSelect }) {
     cancelAnimationFrame(frame);
     const moves = newPoints.length === points.length && places.length > 0 && width > 0 && !calm.matches;
     points = newPoints;
+    sprites = [];
     hovered = -1;
     if (moves) {
       from = places.slice();
+      to = goal();
       startedAt = performance.now();
       grid = new Map();
       frame = requestAnimationFrame(animate);
     } else {
       settle();
+      drawPoints();
       redraw();
     }
   }
@@ -181,10 +199,11 @@ export function senseMap({ onHover, onSelect }) {
     [width, height, ratio] = [canvas.clientWidth, canvas.clientHeight, devicePixelRatio || 1];
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
-    sprites = new Map();
+    sprites = [];
     if (!width) return;
     cancelAnimationFrame(frame);
     settle();
+    drawPoints();
     draw();
   }).observe(canvas);
 
@@ -195,6 +214,8 @@ export function senseMap({ onHover, onSelect }) {
     show(chosen, sense) {
       selected = new Set(chosen);
       only = sense;
+      if (from) return; // the animation draws
+      drawPoints();
       redraw();
     },
     point: (k) => hover(k),
@@ -213,9 +234,8 @@ function isInside(x, y, line) {
 
 function makeSprite(sense, kind, ratio) {
   const scale = { dim: 0.8, plain: 1, chosen: 1.25, hovered: 1.8 }[kind];
-  const canvas = document.createElement("canvas");
   const size = Math.ceil((2 * SIZE * scale + 4) * ratio);
-  canvas.width = canvas.height = size;
+  const canvas = new OffscreenCanvas(size, size);
   const pen = canvas.getContext("2d");
   pen.translate(size / 2, size / 2);
   pen.scale(ratio * scale, ratio * scale);
@@ -229,7 +249,7 @@ function makeSprite(sense, kind, ratio) {
     pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue(kind === "plain" ? "--paper" : "--ink");
     pen.stroke(outline);
   }
-  return canvas;
+  return canvas.transferToImageBitmap(); // drawn faster than a canvas
 }
 
 /** An outline about the origin, as an SVG path. */

@@ -83,14 +83,14 @@ const bars = (entries) =>
       h("span", { class: "bar" }, h("i", { style: { width: `${100 * share}%` } })),
       h("span", { class: "bar-value" }, percent(share)))));
 
-/** Words of one span, B-X I-X …, are drawn together; a tag without a prefix stands alone. */
+/** Words of one span (B-X I-X, B-X E-X) are drawn together; a tag without a prefix stands alone. */
 function tags({ tokens, tags: given, probabilities }, task, said, context) {
   const kinds = [...new Set(task.labels.map(kindOf))].filter(Boolean);
   const chosen = Math.min(Number.parseInt(said.place, 10) || 0, tokens.length - 1);
   const groups = [];
   given.forEach((tag, k) => {
     const last = groups.at(-1);
-    if (last && kindOf(tag) && tag.startsWith("I-") && last.kind === kindOf(tag)) last.places.push(k);
+    if (last && kindOf(tag) && /^[IE]-/.test(tag) && last.kind === kindOf(tag)) last.places.push(k);
     else groups.push({ kind: kindOf(tag), places: [k] });
   });
   const line = h("div", { class: "tagged", role: "group", "aria-label": t("tasks.tags") }, groups.map(({ kind, places }) => {
