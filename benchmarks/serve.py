@@ -103,9 +103,12 @@ class Server:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
-    def stop(self) -> None:
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.process.terminate()
-        assert self.process.wait() == 0
+        self.process.wait()
 
 
 # --- measuring ------------------------------------------------------------------------------------
@@ -131,24 +134,23 @@ def measure(model: str, all_clients: list[int], n_requests: int) -> dict[str, An
     n_each = max(1, n_requests // (len(all_clients) * len(ENCODINGS) * 2))
     rows, memory, statuses = [], {}, []
     for batching in (True, False):
-        server = Server(model, *([] if batching else ["--max-batch-tokens", "1"]))
-        server.load(8, len(TEXTS), "base64")  # words are cached, the engine is made
-        before = server.megabytes()
-        for encoding in ENCODINGS:
-            for n_clients in all_clients:
-                found = server.load(n_clients, n_each, encoding)
-                statuses += found["statuses"]
-                p50, p99 = np.percentile(found["latencies"], [50, 99]) * 1000
-                rows.append(
-                    {
-                        "batching": batching, "encoding": encoding, "clients": n_clients,
-                        "requests/s": n_each / found["seconds"], "p50 ms": p50, "p99 ms": p99,
-                        "tokens/s": tokens * n_each / found["seconds"],
-                    }
-                )  # fmt: skip
-                print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-        memory["on" if batching else "off"] = {"start MB": before, "end MB": server.megabytes()}
-        server.stop()
+        with Server(model, *([] if batching else ["--max-batch-tokens", "1"])) as server:
+            server.load(8, len(TEXTS), "base64")  # words are cached, the engine is made
+            before = server.megabytes()
+            for encoding in ENCODINGS:
+                for n_clients in all_clients:
+                    found = server.load(n_clients, n_each, encoding)
+                    statuses += found["statuses"]
+                    p50, p99 = np.percentile(found["latencies"], [50, 99]) * 1000
+                    rows.append(
+                        {
+                            "batching": batching, "encoding": encoding, "clients": n_clients,
+                            "requests/s": n_each / found["seconds"], "p50 ms": p50, "p99 ms": p99,
+                            "tokens/s": tokens * n_each / found["seconds"],
+                        }
+                    )  # fmt: skip
+                    print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+            memory["on" if batching else "off"] = {"start MB": before, "end MB": server.megabytes()}
     for n, found in speeds.items():
         found.append(in_process(elmo, n))
     whole = statistics.mean(speeds[64])

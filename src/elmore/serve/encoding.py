@@ -1,8 +1,8 @@
 """Arrays in, bytes out: JSON numbers, base64, npz or Arrow, as the request asks.
 
 Numbers are most of an answer: pydantic-core writes them six times as fast as Python's json, and
-base64 is ten times as fast again and a quarter as long (benchmarks/serve.py). They are encoded row
-by row, so that other threads get their turn.
+base64 is ten times as fast again and a quarter as long (docs/explain/decisions.md).
+They are encoded row by row, so that other threads get their turn.
 """
 
 import asyncio
