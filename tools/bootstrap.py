@@ -96,19 +96,10 @@ def _install_torch() -> str:
 
 def _install_chromium() -> None:
     """Install Debian's chromium where it can be; elsewhere the browser tests are skipped."""
-    if Path("/usr/bin/chromium").exists() or not shutil.which("apt-get"):
+    if not shutil.which("apt-get") or os.geteuid() != 0 or Path("/usr/bin/chromium").exists():
         return
-    if os.geteuid() == 0:
-        command = [
-            "apt-get",
-            "install",
-            "--yes",
-            "--no-install-recommends",
-            "chromium",
-            "fonts-noto-cjk",
-        ]
-        for arguments in (["apt-get", "update"], command):
-            subprocess.run(arguments, check=False, capture_output=True)
+    for command in ("update", "install --yes --no-install-recommends chromium fonts-noto-cjk"):
+        subprocess.run(["apt-get", *command.split()], check=False, capture_output=True)
 
 
 def _runs(*arguments: str) -> bool:
