@@ -16,7 +16,7 @@ from elmore.serve.limits import Limits
 from elmore.serve.metrics import Metrics
 from elmore.serve.registry import load_registry
 from elmore.serve.samples import add_samples
-from tests.serve.conftest import running
+from tests.serve.conftest import Make, running
 
 playwright = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -231,6 +231,7 @@ def test_a_map_of_senses(visit: Visit) -> None:
     page.mouse.up()
     expect(page.get_by_role("heading", name=re.compile("Selected sentences"))).to_be_visible()
     page.get_by_role("button", name="Show all").click()
+    page.mouse.move(1, 1)  # off the list
     first = page.locator(".sentences button").first
     first.focus()
     expect(page.locator(".tip")).to_be_visible()
@@ -319,6 +320,17 @@ def test_errors_are_the_servers_sentence(visit: Visit) -> None:
     expect(page.get_by_role("alert")).to_contain_text("'xyzzy' does not occur in the index en-wiki")
     assert len(visit.faults) == 1  # the browser's own line about the 404
     visit.faults.clear()
+
+
+def test_a_key_is_asked_for(browser: Any, make_app: Make) -> None:
+    with running(make_app(api_key="secret")) as address:
+        page = browser.new_page()
+        page.goto(f"{address}/#lang=en")
+        page.get_by_role("textbox", name="API key").fill("secret")
+        page.get_by_role("button", name="Continue").click()
+        expect(page.get_by_role("tab", name="Sentences")).to_be_visible()
+        assert "secret" not in page.url
+        page.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

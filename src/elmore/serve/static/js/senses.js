@@ -60,7 +60,7 @@ export function sensesTab(panel, context) {
     const mine = ++turn;
     status.replaceChildren(h("p", { class: "note" }, t("loading")));
     try {
-      const found = await getMap(index.name, word, layer === STATIC && !layers.includes(STATIC) ? layers.at(-1) : layer, method);
+      const found = await getMap(index.name, word, layer === STATIC ? layers.at(-1) : layer, method);
       if (mine !== turn) return;
       status.replaceChildren();
       const key = `${index.name} ${word}`;
