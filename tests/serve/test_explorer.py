@@ -135,6 +135,40 @@ def test_a_word_is_compared_on_every_layer(visit: Visit) -> None:
     assert page.locator(".compare tbody td:nth-child(2)").all_text_contents() == ["1.00"] * 3
 
 
+def test_the_page_has_the_vectors_of_elmo(visit: Visit) -> None:
+    page = visit.open(lang="en")
+    texts = ["The bank gave us a loan.", "🏦 They sat on the bank ."]
+    read = page.evaluate(
+        """async (texts) => {
+          const { getSentences } = await import("./js/api.js");
+          const found = await getSentences("en", texts, 3);
+          return found.map(({ tokens, layers, expected }) => ({
+            tokens,
+            layers: layers.map((layer) => layer.map((vector) => [...vector])),
+            expected: expected.map((vector) => [...vector]),
+          }));
+        }""",
+        texts,
+    )
+    elmo = Elmo.from_pretrained("en")
+    layered, expected = (elmo.encode_tokens(texts, layers=one) for one in ("all", "expected"))
+    for one, layers, states in zip(read, layered, expected, strict=True):
+        assert one["tokens"] == list(layers.tokens)
+        np.testing.assert_allclose(one["layers"], layers.vectors, atol=5e-6)
+        np.testing.assert_allclose(one["expected"], states.vectors, atol=5e-6)
+
+
+def test_a_turned_map_is_turned_back(visit: Visit) -> None:
+    page = visit.open(tab="tasks", lang="en")
+    places = np.random.default_rng(1).normal(size=(20, 2))
+    turn = np.array([[0.6, 0.8], [0.8, -0.6]])  # with a reflection
+    found = page.evaluate(
+        "async ([a, b]) => (await import('./js/vectors.js')).aligned(a, b)",
+        [(places @ turn).tolist(), places.tolist()],
+    )
+    np.testing.assert_allclose(found, places, atol=1e-9)
+
+
 def test_sentences_are_typed(visit: Visit) -> None:
     page = visit.open(lang="en")
     page.get_by_label("Sentences, one per line").fill("I play chess .\nThe play was long .")

@@ -2,6 +2,7 @@
 
 import { t } from "./i18n.js";
 
+const MAX_TRIES = 10;
 const KEY = "elmore-api-key"; // for this browser tab alone: a key has no place in an address
 
 let askForKey = async () => null;
@@ -29,7 +30,7 @@ async function request(path, body) {
       return request(path, body);
     }
   }
-  if (!answer.ok) throw new Error(content.error);
+  if (!answer.ok) throw Object.assign(new Error(content.error), { status: answer.status });
   return content;
 }
 
@@ -45,6 +46,17 @@ function once(path, body) {
     found.catch(() => kept.delete(key));
   }
   return kept.get(key);
+}
+
+/** A map of thousands of points may outlast a request; the server goes on with it and keeps it. */
+async function patiently(path) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await once(path);
+    } catch (error) {
+      if (error.status !== 503 || tries === MAX_TRIES) throw error;
+    }
+  }
 }
 
 const path = (...parts) => parts.map(encodeURIComponent).join("/");
@@ -64,7 +76,7 @@ export const postPredict = async (task, text) =>
   (await once(path("predict", task), { texts: [text], probabilities: true })).results[0];
 
 export const getMap = (index, word, layer, method) =>
-  once(`${path("map", index, word)}?layer=${layer}&method=${method}&max_occurrences=5000`);
+  patiently(`${path("map", index, word)}?layer=${layer}&method=${method}&max_occurrences=5000`);
 export const getChanges = async (before, after) =>
   (await once(`${path("change", before, after)}?n=40`)).words;
 export const getChange = (before, after, word) => once(path("change", before, after, word));

@@ -75,9 +75,15 @@ export const marked = (tokens, place) => joined(tokens, (_, k) => k === place);
 
 /** Tokens as text, those that `isMarked` says marked; punctuation stands where it is written. */
 export function joined(tokens, isMarked) {
+  const isOpen = { '"': false, "'": false };
+  let isTight = true; // whether no space stands before the next token
   return tokens.flatMap((token, k) => {
-    const isTight = k === 0 || /^(?:[.,;:!?%)\]}’”…]+|['’]\p{L}{1,2}|n't)$/u.test(token) || /^[([{“‘]$/.test(tokens[k - 1]);
-    return [isTight ? "" : " ", isMarked(token, k) ? h("mark", {}, token) : token];
+    const isQuote = token in isOpen;
+    const closes = isQuote ? isOpen[token] : /^(?:[.,;:!?%)\]}’”…]+|['’]\p{L}{1,2}|n't)$/u.test(token);
+    const space = isTight || closes ? "" : " ";
+    if (isQuote) isOpen[token] = !isOpen[token];
+    isTight = isQuote ? isOpen[token] : /^[([{“‘]$/.test(token);
+    return [space, isMarked(token, k) ? h("mark", {}, token) : token];
   });
 }
 

@@ -56,7 +56,7 @@ const TEXTS = {
 
     "vector.lede": "ELMo builds the vector of a word from everything its language model computes on the way. Choose a word, move the sliders, and watch the vector and its neighbours change.",
     "vector.read.title": "The language model reads in both directions",
-    "vector.read.what": "At “{word}”, the forward network has read every word up to it, the backward network every word down to it from the end. Each has {layers} LSTM layers. All start from the same token vector, made from the characters alone.",
+    "vector.read.what": "At “{word}”, the forward network has read the sentence from its first word up to this one, the backward network from its last word back to this one. Each has {layers} LSTM layers. Both start from the same token vector, made from the characters alone.",
     "vector.forward": "Forward",
     "vector.backward": "Backward",
     "vector.token": "token",
