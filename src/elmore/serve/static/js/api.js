@@ -19,9 +19,11 @@ async function request(path, body) {
     ...(key && { Authorization: `Bearer ${key}` }),
   };
   const method = body ? "POST" : "GET";
-  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(() => {
-    throw new Error(t("offline"));
-  });
+  const answer = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(
+    () => {
+      throw new Error(t("offline"));
+    },
+  );
   const content = await answer.json();
   if (answer.status === 401) {
     const given = await askForKey(content.error);

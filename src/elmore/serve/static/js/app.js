@@ -10,7 +10,13 @@ import { change, onChange, state } from "./state.js";
 import { tasksTab } from "./tasks.js";
 import { vectorTab } from "./vector.js";
 
-const TABS = { sentences: sentencesTab, vector: vectorTab, expectation: expectationTab, senses: sensesTab, tasks: tasksTab };
+const TABS = {
+  sentences: sentencesTab,
+  vector: vectorTab,
+  expectation: expectationTab,
+  senses: sensesTab,
+  tasks: tasksTab,
+};
 const HAS_MODEL = ["sentences", "vector", "expectation"];
 
 const live = document.getElementById("live");
@@ -45,7 +51,8 @@ const context = {
     const found = [...main.querySelectorAll(`button[${name}]`)].find(
       (one) =>
         one.getAttribute(name) === value &&
-        (group === undefined || one.closest("[role=group], [role=radiogroup]")?.getAttribute("aria-label") === group),
+        (group === undefined ||
+          one.closest("[role=group], [role=radiogroup]")?.getAttribute("aria-label") === group),
     );
     found?.focus();
   },
@@ -67,27 +74,91 @@ function frame(said) {
   setLanguage(language);
   document.title = `elmore · ${t("tagline")}`;
   header.replaceChildren(
-    h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); main.focus(); } }, t("skip")),
+    h(
+      "a",
+      {
+        class: "skip",
+        href: "#main",
+        onclick: (event) => {
+          event.preventDefault();
+          main.focus();
+        },
+      },
+      t("skip"),
+    ),
     h("div", { class: "brand" }, h("h1", {}, "elmore"), h("p", {}, t("tagline"))),
-    h("div", { class: "switches" },
+    h(
+      "div",
+      { class: "switches" },
       segmented(t("language"), Object.entries(LANGUAGES), language, (lang) => change({ lang })),
-      h("button", { type: "button", class: "theme", "aria-label": t("theme"), onclick: () => change({ theme: themeOf(state()) === "dark" ? "light" : "dark" }) }, "◐")),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "theme",
+          "aria-label": t("theme"),
+          onclick: () => change({ theme: themeOf(state()) === "dark" ? "light" : "dark" }),
+        },
+        "◐",
+      ),
+    ),
   );
-  const list = h("div", { role: "tablist", "aria-label": t("tabs"), class: "tabs" },
+  const list = h(
+    "div",
+    { role: "tablist", "aria-label": t("tabs"), class: "tabs" },
     Object.keys(TABS).map((name) =>
-      h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, "aria-selected": "false", "data-tab": name,
-        onclick: () => change({ tab: name }, { isStep: true }) }, t(`tab.${name}`))));
-  const models = h("div", { id: "models", class: "field inline models" },
+      h(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `tab-${name}`,
+          "aria-controls": `panel-${name}`,
+          "aria-selected": "false",
+          "data-tab": name,
+          onclick: () => change({ tab: name }, { isStep: true }),
+        },
+        t(`tab.${name}`),
+      ),
+    ),
+  );
+  const models = h(
+    "div",
+    { id: "models", class: "field inline models" },
     h("label", { for: "model" }, t("model")),
-    h("select", { id: "model", onchange: (event) => change({ model: event.target.value, text: null, word: null, sentence: null, place: null }) },
-      context.models.map((one) => h("option", { value: one.name }, one.name))));
+    h(
+      "select",
+      {
+        id: "model",
+        onchange: (event) =>
+          change({
+            model: event.target.value,
+            text: null,
+            word: null,
+            sentence: null,
+            place: null,
+          }),
+      },
+      context.models.map((one) => h("option", { value: one.name }, one.name)),
+    ),
+  );
   main.replaceChildren(
     h("div", { class: "tab-line" }, list, models),
     ...Object.keys(TABS).map((name) =>
-      h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: -1, hidden: true })),
+      h("div", {
+        role: "tabpanel",
+        id: `panel-${name}`,
+        "aria-labelledby": `tab-${name}`,
+        tabindex: -1,
+        hidden: true,
+      }),
+    ),
   );
   resetTabs = roving(list, { activate: true });
-  footer.replaceChildren(h("p", {}, t("footer")), h("p", {}, h("a", { href: "openapi.json" }, t("api"))));
+  footer.replaceChildren(
+    h("p", {}, t("footer")),
+    h("p", {}, h("a", { href: "openapi.json" }, t("api"))),
+  );
 }
 
 /** Colours and words are drawn into the panels, so another theme or language empties them. */
@@ -117,10 +188,13 @@ async function draw() {
   }
   resetTabs();
   const tab = document.getElementById(`tab-${current}`);
-  tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
-  document.getElementById("models").hidden = !HAS_MODEL.includes(current) || context.models.length < 2;
+  tab.parentElement.scrollLeft =
+    tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
+  document.getElementById("models").hidden =
+    !HAS_MODEL.includes(current) || context.models.length < 2;
   document.getElementById("model").value = context.model(said).name;
-  if (!panels.has(current)) panels.set(current, TABS[current](document.getElementById(`panel-${current}`), context));
+  if (!panels.has(current))
+    panels.set(current, TABS[current](document.getElementById(`panel-${current}`), context));
   await panels.get(current)(said);
   context.restoreFocus();
 }
@@ -128,12 +202,18 @@ async function draw() {
 function askForKey(sentence) {
   return new Promise((resolve) => {
     const field = h("input", { id: "key", type: "password", autocomplete: "off" });
-    const dialog = h("dialog", { "aria-labelledby": "key-title" },
-      h("form", { method: "dialog" },
+    const dialog = h(
+      "dialog",
+      { "aria-labelledby": "key-title" },
+      h(
+        "form",
+        { method: "dialog" },
         h("h2", { id: "key-title" }, t("key.title")),
         h("p", { class: "what" }, sentence),
         h("div", { class: "field" }, h("label", { for: "key" }, t("key.label")), field),
-        h("button", { class: "quiet" }, t("key.ok"))));
+        h("button", { class: "quiet" }, t("key.ok")),
+      ),
+    );
     dialog.addEventListener("close", () => {
       dialog.remove();
       resolve(field.value || null);

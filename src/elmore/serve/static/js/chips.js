@@ -9,8 +9,15 @@ const MAX_SENTENCES = 12;
 /** The texts of an address, or the examples. */
 export function textsOf(said, model) {
   const text = said.text ?? examplesFor(model).sentences;
-  const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
-  return { text, lines: lines.slice(0, MAX_SENTENCES), nMore: Math.max(0, lines.length - MAX_SENTENCES) };
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
+  return {
+    text,
+    lines: lines.slice(0, MAX_SENTENCES),
+    nMore: Math.max(0, lines.length - MAX_SENTENCES),
+  };
 }
 
 /** Which word is chosen, kept inside the sentences: [sentence, place]. */
@@ -24,8 +31,11 @@ export function chosenWord(said, model, sentences) {
 export function sentencesField(said, model) {
   const { text } = textsOf(said, model);
   const field = h("textarea", {
-    id: "sentences-text", rows: Math.min(8, Math.max(3, text.split("\n").length)), spellcheck: "false",
-    value: text, oninput: debounce(() => {
+    id: "sentences-text",
+    rows: Math.min(8, Math.max(3, text.split("\n").length)),
+    spellcheck: "false",
+    value: text,
+    oninput: debounce(() => {
       const typed = field.value;
       change({ text: typed === examplesFor(model).sentences ? null : typed || " ", word: null });
     }, 350),
@@ -54,8 +64,11 @@ export function chips(sentences, chosen, choose) {
           return h(
             "button",
             {
-              type: "button", class: isSame ? "chip same" : "chip", "aria-pressed": String(isChosen),
-              "data-word": `${s}.${place}`, onclick: () => choose(s, place),
+              type: "button",
+              class: isSame ? "chip same" : "chip",
+              "aria-pressed": String(isChosen),
+              "data-word": `${s}.${place}`,
+              onclick: () => choose(s, place),
             },
             token,
           );

@@ -10,7 +10,11 @@ function fill(element, properties, children) {
     else if (name === "value" || name === "checked") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false && child !== ""));
+  element.append(
+    ...children
+      .flat()
+      .filter((child) => child !== null && child !== undefined && child !== false && child !== ""),
+  );
   return element;
 }
 
@@ -32,8 +36,12 @@ export function roving(group, { activate = false } = {}) {
     const all = buttons();
     const at = all.indexOf(document.activeElement);
     const to = {
-      ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1,
-      Home: 0, End: all.length - 1,
+      ArrowRight: at + 1,
+      ArrowDown: at + 1,
+      ArrowLeft: at - 1,
+      ArrowUp: at - 1,
+      Home: 0,
+      End: all.length - 1,
     }[event.key];
     if (at < 0 || to === undefined) return;
     event.preventDefault();
@@ -59,8 +67,11 @@ export function segmented(label, options, chosen, choose) {
       h(
         "button",
         {
-          type: "button", role: "radio", "aria-checked": String(value === chosen),
-          "data-value": value, onclick: () => choose(value),
+          type: "button",
+          role: "radio",
+          "aria-checked": String(value === chosen),
+          "data-value": value,
+          onclick: () => choose(value),
         },
         text,
       ),
@@ -79,7 +90,9 @@ export function joined(tokens, isMarked) {
   let isTight = true; // whether no space stands before the next token
   return tokens.flatMap((token, k) => {
     const isQuote = token in isOpen;
-    const closes = isQuote ? isOpen[token] : /^(?:[.,;:!?%)\]}’”…]+|['’]\p{L}{1,2}|n't)$/u.test(token);
+    const closes = isQuote
+      ? isOpen[token]
+      : /^(?:[.,;:!?%)\]}’”…]+|['’]\p{L}{1,2}|n't)$/u.test(token);
     const space = isTight || closes ? "" : " ";
     if (isQuote) isOpen[token] = !isOpen[token];
     isTight = isQuote ? isOpen[token] : /^[([{“‘]$/.test(token);

@@ -17,13 +17,20 @@ export function readingFigure(tokens, place, nLayers) {
       h("figcaption", {}, isForward ? `${t(name)} →` : `← ${t(name)}`),
       network(shown, place - first, nLayers, isForward, t(name)),
     );
-  return h("div", { class: "readings" }, direction("vector.forward", true), direction("vector.backward", false));
+  return h(
+    "div",
+    { class: "readings" },
+    direction("vector.forward", true),
+    direction("vector.backward", false),
+  );
 }
 
 function network(words, chosen, nLayers, isForward, label) {
   const height = ROW * nLayers + 22;
   const root = svg("svg", {
-    viewBox: `0 0 ${COLUMN * words.length} ${height}`, role: "img", "aria-label": `${label}: ${words.join(" ")}`,
+    viewBox: `0 0 ${COLUMN * words.length} ${height}`,
+    role: "img",
+    "aria-label": `${label}: ${words.join(" ")}`,
   });
   const x = (k) => COLUMN * k + COLUMN / 2;
   const y = (layer) => ROW * (nLayers - 1 - layer) + HEIGHT / 2 + 6;
@@ -36,16 +43,30 @@ function network(words, chosen, nLayers, isForward, label) {
         const from = isForward ? k - 1 : k + 1;
         if (words[from] !== undefined) {
           const side = isForward ? WIDTH / 2 : -WIDTH / 2;
-          root.append(arrow(x(from) + side, y(layer), x(k) - side, y(layer), isRead(k) ? "read" : "unread"));
+          root.append(
+            arrow(x(from) + side, y(layer), x(k) - side, y(layer), isRead(k) ? "read" : "unread"),
+          );
         }
       }
-      root.append(svg("rect", {
-        x: x(k) - WIDTH / 2, y: y(layer) - HEIGHT / 2, width: WIDTH, height: HEIGHT, rx: 5,
-        class: `${layer ? "lstm" : "token"} ${kind}`,
-      }));
+      root.append(
+        svg("rect", {
+          x: x(k) - WIDTH / 2,
+          y: y(layer) - HEIGHT / 2,
+          width: WIDTH,
+          height: HEIGHT,
+          rx: 5,
+          class: `${layer ? "lstm" : "token"} ${kind}`,
+        }),
+      );
     }
     const text = word.length > 8 ? `${word.slice(0, 7)}…` : word;
-    root.append(svg("text", { x: x(k), y: height - 6, class: k === chosen ? "chosen" : isRead(k) ? "read" : "unread" }, text));
+    root.append(
+      svg(
+        "text",
+        { x: x(k), y: height - 6, class: k === chosen ? "chosen" : isRead(k) ? "read" : "unread" },
+        text,
+      ),
+    );
   });
   return root;
 }

@@ -32,7 +32,11 @@ export function heatMap({ sentences, rows, chosen, values, choose }) {
       h(
         "th",
         { scope, class: isChosen(place) ? "chosen" : null },
-        h("button", { type: "button", tabindex: -1, onclick: () => choose(s, place) }, tokens[place]),
+        h(
+          "button",
+          { type: "button", tabindex: -1, onclick: () => choose(s, place) },
+          tokens[place],
+        ),
       );
     const places = tokens.map((_, place) => place);
     if (narrow.matches && rows.length === 1) return flow(tokens, s, isChosen);
@@ -40,19 +44,63 @@ export function heatMap({ sentences, rows, chosen, values, choose }) {
       ? h(
           "table",
           {},
-          h("thead", {}, h("tr", {}, corner("heat.word"), rows.map(([, name]) => h("th", { scope: "col" }, name)))),
-          h("tbody", {}, places.map((place) => h("tr", {}, word(place, "row"), rows.map(([key]) => cell(key, place))))),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              corner("heat.word"),
+              rows.map(([, name]) => h("th", { scope: "col" }, name)),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            places.map((place) =>
+              h(
+                "tr",
+                {},
+                word(place, "row"),
+                rows.map(([key]) => cell(key, place)),
+              ),
+            ),
+          ),
         )
       : h(
           "table",
           {},
-          h("thead", {}, h("tr", {}, corner("heat.layer"), places.map((place) => word(place, "col")))),
-          h("tbody", {}, rows.map(([key, name]) =>
-            h("tr", {}, h("th", { scope: "row" }, name), places.map((place) => cell(key, place))))),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              corner("heat.layer"),
+              places.map((place) => word(place, "col")),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            rows.map(([key, name]) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, name),
+                places.map((place) => cell(key, place)),
+              ),
+            ),
+          ),
         );
     return h(
       "div",
-      { class: "heat-block", role: "region", tabindex: 0, "aria-label": t("heat.region", { n: s + 1 }) },
+      {
+        class: "heat-block",
+        role: "region",
+        tabindex: 0,
+        "aria-label": t("heat.region", { n: s + 1 }),
+      },
       h("p", { class: "heat-caption" }, t("sentences.sentence", { n: s + 1 })),
       table,
     );
@@ -64,14 +112,27 @@ export function heatMap({ sentences, rows, chosen, values, choose }) {
       "div",
       { class: "heat-block", role: "group", "aria-label": t("heat.region", { n: s + 1 }) },
       h("p", { class: "heat-caption" }, t("sentences.sentence", { n: s + 1 })),
-      h("div", { class: "surprisals" }, tokens.map((token, place) => {
-        const value = h("small", {});
-        const word = h("button", {
-          type: "button", class: "word", tabindex: -1, "aria-pressed": String(isChosen(place)), onclick: () => choose(s, place),
-        }, h("span", {}, token), value);
-        cells.push([value, rows[0][0], s, place, word]);
-        return word;
-      })),
+      h(
+        "div",
+        { class: "surprisals" },
+        tokens.map((token, place) => {
+          const value = h("small", {});
+          const word = h(
+            "button",
+            {
+              type: "button",
+              class: "word",
+              tabindex: -1,
+              "aria-pressed": String(isChosen(place)),
+              onclick: () => choose(s, place),
+            },
+            h("span", {}, token),
+            value,
+          );
+          cells.push([value, rows[0][0], s, place, word]);
+          return word;
+        }),
+      ),
     );
   }
 
@@ -88,7 +149,8 @@ export function heatMap({ sentences, rows, chosen, values, choose }) {
   return { element: root, update, close: () => narrow.removeEventListener("change", build) };
 }
 
-const corner = (key) => h("th", { scope: "col", class: "corner" }, h("span", { class: "hidden" }, t(key)));
+const corner = (key) =>
+  h("th", { scope: "col", class: "corner" }, h("span", { class: "hidden" }, t(key)));
 
 /** What the colours mean. */
 export function scaleKey(low, high, label = null) {

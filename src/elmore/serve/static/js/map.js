@@ -98,7 +98,11 @@ export function senseMap({ onHover, onSelect }) {
 
   function stamp(pen, k, kind) {
     const image = sprite(points[k].sense, kind);
-    pen.drawImage(image, Math.round(places[2 * k] * ratio - image.width / 2), Math.round(places[2 * k + 1] * ratio - image.height / 2));
+    pen.drawImage(
+      image,
+      Math.round(places[2 * k] * ratio - image.width / 2),
+      Math.round(places[2 * k + 1] * ratio - image.height / 2),
+    );
   }
 
   function animate(now) {
@@ -122,7 +126,8 @@ export function senseMap({ onHover, onSelect }) {
 
   function setPoints(newPoints) {
     cancelAnimationFrame(frame);
-    const moves = newPoints.length === points.length && places.length > 0 && width > 0 && !calm.matches;
+    const moves =
+      newPoints.length === points.length && places.length > 0 && width > 0 && !calm.matches;
     points = newPoints;
     sprites = [];
     hovered = -1;
@@ -182,7 +187,9 @@ export function senseMap({ onHover, onSelect }) {
     lasso = null;
     const far = line.some(([x, y]) => Math.hypot(x - line[0][0], y - line[0][1]) > 6);
     if (far) {
-      onSelect(points.map((_, k) => k).filter((k) => isInside(places[2 * k], places[2 * k + 1], line)));
+      onSelect(
+        points.map((_, k) => k).filter((k) => isInside(places[2 * k], places[2 * k + 1], line)),
+      );
     } else {
       const k = nearest(event.offsetX, event.offsetY);
       hover(k);
@@ -246,7 +253,9 @@ function makeSprite(sense, kind, ratio) {
   if (kind !== "dim") {
     pen.globalAlpha = 1;
     pen.lineWidth = kind === "plain" ? 0.8 : 1.2;
-    pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue(kind === "plain" ? "--paper" : "--ink");
+    pen.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue(
+      kind === "plain" ? "--paper" : "--ink",
+    );
     pen.stroke(outline);
   }
   return canvas.transferToImageBitmap(); // drawn faster than a canvas

@@ -53,12 +53,27 @@ export function sentencesTab(panel, context) {
 function show(words, root, sentences, chosen, said, model, context) {
   const views = new Map();
   for (let layer = 0; layer < model.n_layers; layer++) {
-    views.set(layer, sentences.map((one) => one.layers[layer]));
+    views.set(
+      layer,
+      sentences.map((one) => one.layers[layer]),
+    );
   }
   const uniform = Array(model.n_layers).fill(1 / model.n_layers);
-  views.set("mix", sentences.map((one) =>
-    one.tokens.map((_, place) => mix(one.layers.map((layer) => layer[place]), uniform))));
-  views.set("expected", sentences.map((one) => one.expected));
+  views.set(
+    "mix",
+    sentences.map((one) =>
+      one.tokens.map((_, place) =>
+        mix(
+          one.layers.map((layer) => layer[place]),
+          uniform,
+        ),
+      ),
+    ),
+  );
+  views.set(
+    "expected",
+    sentences.map((one) => one.expected),
+  );
 
   const [s, place] = chosen;
   const word = sentences[s].tokens[place];
@@ -86,7 +101,12 @@ function show(words, root, sentences, chosen, said, model, context) {
       "section",
       { "aria-labelledby": "heat-title" },
       h("h2", { id: "heat-title" }, t("heat.title", { word, n: s + 1 })),
-      h("div", { class: "under-title" }, h("p", { class: "what" }, t("heat.what")), scaleKey(t("heat.low"), t("heat.high"))),
+      h(
+        "div",
+        { class: "under-title" },
+        h("p", { class: "what" }, t("heat.what")),
+        scaleKey(t("heat.low"), t("heat.high")),
+      ),
       map.element,
       layerNotes(model.n_layers),
     ),
@@ -125,7 +145,12 @@ function show(words, root, sentences, chosen, said, model, context) {
 
 function layerNotes(nLayers) {
   const upper = Array.from({ length: nLayers - 1 }, (_, k) => k + 1).join(", ");
-  const names = [["layer.0", layerName(0)], ["layer.n", t("layer.n", { n: upper })], ["layer.mix", t("layer.mix")], ["layer.expected", t("layer.expected")]];
+  const names = [
+    ["layer.0", layerName(0)],
+    ["layer.n", t("layer.n", { n: upper })],
+    ["layer.mix", t("layer.mix")],
+    ["layer.expected", t("layer.expected")],
+  ];
   return h(
     "dl",
     { class: "notes" },
@@ -138,7 +163,10 @@ function sameSpelling(sentences, chosen, layer, alike, choose) {
   const [s, place] = chosen;
   const word = sentences[s].tokens[place];
   const others = sentences.flatMap(({ tokens }, k) =>
-    tokens.map((token, at) => [token, k, at]).filter(([token, k2, at]) => token === word && (k2 !== s || at !== place)));
+    tokens
+      .map((token, at) => [token, k, at])
+      .filter(([token, k2, at]) => token === word && (k2 !== s || at !== place)),
+  );
   const cell = (key, k, at) => {
     const value = alike(key, k, at);
     const made = h("td", {}, number(value));
@@ -154,16 +182,39 @@ function sameSpelling(sentences, chosen, layer, alike, choose) {
       h(
         "table",
         { class: "compare" },
-        h("thead", {}, h("tr", {},
-          h("th", { scope: "col" }, t("same.place", { word })),
-          h("th", { scope: "col" }, t("layer.static")),
-          h("th", { scope: "col" }, layerName(layer)))),
-        h("tbody", {}, others.map(([, k, at]) =>
-          h("tr", {},
-            h("th", { scope: "row" }, h("button", { type: "button", class: "plain", onclick: () => choose(k, at) },
-              h("span", { class: "chip-number" }, String(k + 1)), written(sentences[k], at))),
-            cell(0, k, at),
-            cell(layer, k, at)))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, t("same.place", { word })),
+            h("th", { scope: "col" }, t("layer.static")),
+            h("th", { scope: "col" }, layerName(layer)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          others.map(([, k, at]) =>
+            h(
+              "tr",
+              {},
+              h(
+                "th",
+                { scope: "row" },
+                h(
+                  "button",
+                  { type: "button", class: "plain", onclick: () => choose(k, at) },
+                  h("span", { class: "chip-number" }, String(k + 1)),
+                  written(sentences[k], at),
+                ),
+              ),
+              cell(0, k, at),
+              cell(layer, k, at),
+            ),
+          ),
+        ),
       ),
   );
 }
@@ -177,12 +228,14 @@ function written({ text, spans }, place) {
 }
 
 function mostAlike(sentences, vectors, layer) {
-  const words = sentences.flatMap(({ tokens }, s) => tokens.map((token, place) => ({ token, s, place })))
+  const words = sentences
+    .flatMap(({ tokens }, s) => tokens.map((token, place) => ({ token, s, place })))
     .filter(({ token }) => /[\p{L}\p{N}]/u.test(token));
   const pairs = [];
   words.forEach((a, k) => {
     for (const b of words.slice(k + 1)) {
-      if (a.s !== b.s && a.token !== b.token) pairs.push({ a, b, alike: cosine(vectors[a.s][a.place], vectors[b.s][b.place]) });
+      if (a.s !== b.s && a.token !== b.token)
+        pairs.push({ a, b, alike: cosine(vectors[a.s][a.place], vectors[b.s][b.place]) });
     }
   });
   pairs.sort((one, other) => other.alike - one.alike);
@@ -193,10 +246,24 @@ function mostAlike(sentences, vectors, layer) {
     h("h2", { id: "pairs-title" }, `${t("pairs.title")} · ${layerName(layer)}`),
     h("p", { class: "what" }, t(pairs.length ? "pairs.what" : "pairs.none")),
     pairs.length > 0 &&
-      h("ol", { class: "bars" }, pairs.slice(0, N_PAIRS).map(({ a, b, alike }) =>
-        h("li", {},
-          h("span", { class: "bar-name" }, name(a), " – ", name(b)),
-          h("span", { class: "bar" }, h("i", { style: { width: `${100 * Math.max(0, alike)}%` } })),
-          h("span", { class: "bar-value" }, number(alike))))),
+      h(
+        "ol",
+        { class: "bars" },
+        pairs
+          .slice(0, N_PAIRS)
+          .map(({ a, b, alike }) =>
+            h(
+              "li",
+              {},
+              h("span", { class: "bar-name" }, name(a), " – ", name(b)),
+              h(
+                "span",
+                { class: "bar" },
+                h("i", { style: { width: `${100 * Math.max(0, alike)}%` } }),
+              ),
+              h("span", { class: "bar-value" }, number(alike)),
+            ),
+          ),
+      ),
   );
 }
