@@ -6,6 +6,7 @@ remembers what was installed, and nothing happens until pyproject.toml or constr
 
 import argparse
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,8 @@ def main() -> int:
     except subprocess.CalledProcessError as error:
         print(f"set-up stopped: {' '.join(map(str, error.cmd))} failed; see pip's message above")
         return 2
+    if dev:
+        _install_chromium()
     done["dev" if dev else "core"].write_text(wanted)
     return 0
 
@@ -89,6 +92,14 @@ def _install_torch() -> str:
     constraint = VENV / "torch-constraint.txt"
     constraint.write_text("\n".join(torch_lines) + "\n")
     return str(constraint)
+
+
+def _install_chromium() -> None:
+    """Install Debian's chromium where it can be; elsewhere the browser tests are skipped."""
+    if not shutil.which("apt-get") or os.geteuid() != 0 or Path("/usr/bin/chromium").exists():
+        return
+    for command in ("update", "install --yes --no-install-recommends chromium fonts-noto-cjk"):
+        subprocess.run(["apt-get", *command.split()], check=False, capture_output=True)
 
 
 def _runs(*arguments: str) -> bool:

@@ -50,7 +50,8 @@ def serve(
     """Serve vectors, fills, scores, senses and tasks over HTTP, and print the address.
 
     Ctrl-C or SIGTERM stops it when all accepted requests are answered. It can be reached from this
-    machine alone unless --host says otherwise. The API is described at /openapi.json.
+    machine alone unless --host says otherwise. Open the address in a browser to explore; the API is
+    described at /openapi.json.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ def serve(
         A model, which may be given several times: a bundled name, a folder, or NAME=FOLDER. The
         first is the default of requests. Without it, all bundled models are served.
     index
-        An index (elmore index), as NAME=FOLDER; several times for several.
+        An index (elmore index), as NAME=FOLDER; several times for several. Without it, the small
+        indexes that came with the bundled models are served.
     task
         A trained task (elmore train), as NAME=FOLDER; several times for several.
     host
@@ -81,9 +83,12 @@ def serve(
         sys.stdout.write(f"elmore serves at {address} (Ctrl-C stops it)\n")
         sys.stdout.flush()
 
+    def warn(sentence: str) -> None:
+        sys.stderr.write(f"warning: {sentence}\n")
+
     run(
         models=model or list(bundled_models()),
-        indexes=index or [],
+        indexes=index,
         tasks=task or [],
         host=host,
         port=port,
@@ -91,4 +96,5 @@ def serve(
         api_key=api_key or os.environ.get(_KEY_VARIABLE) or None,
         allow_origins=allow_origin or [],
         on_start=say,
+        on_warning=warn,
     )

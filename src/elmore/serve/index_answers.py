@@ -29,6 +29,7 @@ class IndexFacts(BaseModel):
     model: str
     layers: list[Layer]
     is_standardized: bool = Field(description="Whether its vectors are standardized.")
+    corpus: list[str] = Field(description="The texts that it was built from, by file name.")
     n_occurrences: int
     n_words: int
     words: list[IndexedWord] = Field(description="The most frequent words, at most 500.")
@@ -45,6 +46,7 @@ class IndexesAnswer(BaseModel):
                     "model": "en",
                     "layers": [2, "expected"],
                     "is_standardized": True,
+                    "corpus": ["wiki.txt"],
                     "n_occurrences": 5000,
                     "n_words": 40,
                     "words": [{"word": "bank", "n_occurrences": 300}],

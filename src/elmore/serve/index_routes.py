@@ -161,6 +161,7 @@ def _facts(served: ServedIndex) -> dict[str, Any]:
         "model": served.model,
         "layers": served.index.layers,
         "is_standardized": served.index.is_standardized,
+        "corpus": [text["name"] for text in served.index.content.corpus],
         "n_occurrences": len(served.index),
         "n_words": len(served.counts),
         "words": [

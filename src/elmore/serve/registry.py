@@ -119,8 +119,13 @@ def _new_batcher(name: str, limits: Limits, metrics: Metrics) -> Batcher:
 
 def _load_index(name: str, folder: str, hashes: dict[str, ServedModel]) -> ServedIndex:
     index = OccurrenceIndex.load(folder)
-    source, tokenizer = index.model.source, index.model.tokenizer
-    served = _model_of(f"index {name}", index.model.hash, source, hashes)
+    served = _model_of(f"index {name}", index.model.hash, index.model.source, hashes)
+    return serve_index(name, index, served)
+
+
+def serve_index(name: str, index: OccurrenceIndex, served: ServedModel) -> ServedIndex:
+    """Give an index its model."""
+    tokenizer = index.model.tokenizer
     index.check_model(served.elmo)
     # Where MeCab is missing, the model's own tokenizer has a stand-in, which does here too.
     is_own = tokenizer in (served.elmo.tokenizer.name, served.elmo.model.tokenizer)

@@ -13,6 +13,7 @@ from elmore.serve.app import create_app
 from elmore.serve.limits import Limits
 from elmore.serve.metrics import Metrics
 from elmore.serve.registry import load_registry
+from elmore.serve.samples import add_samples
 
 _MORE_S = 5.0  # to send what was computed in time
 
@@ -37,7 +38,7 @@ class _Server(uvicorn.Server):
 def serve(
     *,
     models: Sequence[str],
-    indexes: Sequence[str],
+    indexes: Sequence[str] | None,
     tasks: Sequence[str],
     host: str,
     port: int,
@@ -45,11 +46,18 @@ def serve(
     api_key: str | None,
     allow_origins: Sequence[str],
     on_start: Callable[[str], None],
+    on_warning: Callable[[str], None],
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; `on_start` is told the address when it is open."""
+    """Serve until Ctrl-C or SIGTERM; `on_start` is told the address when it is open.
+
+    Without `indexes`, those that came with the package are served; `on_warning` is told of each
+    that cannot be.
+    """
     with bind(host, port) as listener:
         metrics = Metrics()
-        registry = load_registry(models, indexes, tasks, limits=limits, metrics=metrics)
+        registry = load_registry(models, indexes or (), tasks, limits=limits, metrics=metrics)
+        for said in add_samples(registry) if indexes is None else ():
+            on_warning(said)
         app = create_app(registry, limits, metrics, api_key=api_key, allow_origins=allow_origins)
         config = uvicorn.Config(
             app,
