@@ -62,13 +62,14 @@ def check_same(folder: Path, expected: Path) -> None:
 
 
 def files_in(folder: Path) -> set[tuple[str, int, int]]:
+    """Return all files and folders, when each was written, and its size."""
     found = set()
-    for path in folder.rglob("*"):
-        try:
-            facts = path.stat()
-        except FileNotFoundError:
-            continue  # renamed since
-        found.add((str(path), facts.st_mtime_ns, facts.st_size))
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(parent, name)
+            with suppress(FileNotFoundError):  # renamed since
+                facts = path.stat()
+                found.add((str(path), facts.st_mtime_ns, facts.st_size))
     return found
 
 

@@ -87,12 +87,13 @@ def pretrain(
     processes = ProcessGroup()
     try:
         with locked_folder(folder) if processes.is_first else nullcontext():
+            corpus = None
             if processes.is_first:
-                prepare_run(
+                corpus = prepare_run(
                     paths, folder, recipe, start, n_processes=n_processes, on_progress=on_progress
                 )
             processes.wait()
-            corpus = Corpus.load(folder / CORPUS)
+            corpus = corpus or Corpus.load(folder / CORPUS)
             bilm = new_bilm(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
                 fill(bilm, corpus, recipe, start, StaticVectors.load(folder / STATIC))
