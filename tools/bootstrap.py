@@ -39,7 +39,9 @@ def main() -> int:
         _make_venv()
         _pip("install", "--upgrade", "pip>=25.1")  # --group needs 25.1
         torch_constraint = _install_torch()
-        target = [".[all]", "--group", "dev"] if dev else [".[ko,pictures,senses,serve,static,tasks]"]
+        target = (
+            [".[all]", "--group", "dev"] if dev else [".[ko,pictures,senses,serve,static,tasks]"]
+        )
         _pip("install", "--constraint", "constraints.txt", "--constraint", torch_constraint,
              "--editable", *target)  # fmt: skip
     except subprocess.CalledProcessError as error:

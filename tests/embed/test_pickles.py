@@ -125,6 +125,17 @@ def test_joblib(folder: Path) -> None:
     np.testing.assert_allclose(np.concatenate(found), vectors(elmo), atol=1e-6)
 
 
+@pytest.mark.parametrize("tokenizer", [None, "english", "korean-eojeol"])
+def test_a_trained_task(folder: Path, tokenizer: str | None) -> None:
+    tasks = pytest.importorskip("elmore.tasks")
+    elmo = Elmo.from_pretrained(folder, tokenizer="whitespace")
+    labels = ["x", "y"] * 2
+    task = tasks.Classifier(elmo, tokenizer=tokenizer, hidden_dim=4, n_epochs=1)
+    task.fit(TEXTS, labels, dev=(TEXTS, labels))
+    found = pickle.loads(pickle.dumps(task))
+    np.testing.assert_array_equal(found.predict_proba(TEXTS), task.predict_proba(TEXTS))
+
+
 def _in_child(elmo: Elmo, answers: Any) -> None:
     answers.put(vectors(elmo))
 

@@ -13,7 +13,8 @@ from elmore.checksums import FileRecord
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.senses.blocks import BLOCK_BYTES, CheckedRows, GrowingFile
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig, OccurrenceIndex, verify_index
+from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.verify import verify_index
 
 DATA = ["vectors-1.f16", "occurrences.i32", "sentences.txt", "sentences.i64", "words.txt"]
 
@@ -121,6 +122,8 @@ def test_a_build_does_not_resume_from_damage(
 
     with pytest.raises(KeyboardInterrupt):
         build(cut())
+    (verified,) = verify_index(tmp_path / "index")
+    assert "is not finished" in str(verified.problem)
     content = (tmp_path / "index" / name).read_bytes()
     flip(tmp_path / "index" / name)
     with pytest.raises(FormatError, match="its checksum does not match"):

@@ -9,6 +9,7 @@ from elmore.errors import FormatError
 from elmore.senses import search as searching
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.search import Search, nearest_of
+from elmore.senses.verify import verify_index
 
 
 def test_exact(index: OccurrenceIndex) -> None:
@@ -35,6 +36,7 @@ def test_cells(index: OccurrenceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     facts, cells = index.folder / "search-2.json", index.folder / "search-2.faiss"
     whole, said = cells.read_bytes(), json.loads(facts.read_text())
     cells.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert [one.name for one in verify_index(index.folder) if one.problem] == ["search-2.faiss"]
     with pytest.raises(FormatError, match=r"search-2.faiss is damaged: .*remove it and search-2"):
         Search.load(index, 2)
     said["of"]["facts"]["n_lines"] = 7

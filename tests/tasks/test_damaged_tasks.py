@@ -1,5 +1,6 @@
 """A damaged task, checkpoint, cache or comparison is refused or computed again, never believed."""
 
+import errno
 import json
 import os
 import pickle
@@ -156,6 +157,20 @@ def test_a_damaged_cache_is_computed_again(tiny_elmo: Elmo, tmp_path: Path, dama
     found = stored_layers(tiny_elmo, sentences, tmp_path, "float32")
     np.testing.assert_array_equal(found, wanted)
     assert path.read_bytes() == whole
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="not of this system")
+@pytest.mark.parametrize("named", [True, False])
+def test_a_full_disk(
+    *, tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", fail)
+    with pytest.raises(OSError, match="No space left"):
+        stored_layers(tiny_elmo, [("a",)], tmp_path if named else None, "float32")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs signals")

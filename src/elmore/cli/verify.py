@@ -15,7 +15,7 @@ _KINDS = {
     ("config.json", "elmore-bilm-1"): "elmore.formats:verify_native",
     ("config.json", "elmore-task-1"): "elmore.tasks.saved:verify_task",
     ("config.json", "elmore-static-1"): "elmore.static.vectors:verify_static",
-    ("index.json", "elmore-index-1"): "elmore.senses.index:verify_index",
+    ("index.json", "elmore-index-1"): "elmore.senses.verify:verify_index",
     ("manifest.json", "elmore-corpus-1"): "elmore.corpus.shards:verify_corpus",
     ("run.json", None): "elmore.pretrain.verify:verify_run",
 }

@@ -13,7 +13,7 @@ An index is a folder of files, and index.json, which has the size and checksum o
 Vectors of a calibrated model are standardized.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
 
-from elmore.checksums import CheckedFile, FileRecord, check_file, check_names, verify_files
+from elmore.checksums import FileRecord, check_file, check_names
 from elmore.embed import Elmo
 from elmore.embed.layers import layers_dim
-from elmore.errors import ConfigError, DataError, ElmoreError, FormatError
+from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats.calibration import Layer
 from elmore.metadata import read_metadata
 from elmore.senses.blocks import BLOCK_BYTES, FIX, CheckedRows, Checksums
@@ -351,22 +351,3 @@ def read_facts(folder: Path) -> IndexFile | None:
     found = read_metadata(path, IndexFile, fix=FIX)
     check_names(found.files or {}, path)
     return found
-
-
-def verify_index(folder: Path) -> Iterator[CheckedFile]:
-    """Check every file of an index: against its checksum if it has one, and by loading it."""
-    content = read_facts(folder)
-    assert content is not None  # its format was read
-    files = content.files or {}
-    found = list(verify_files(folder, files))
-    names = file_sizes(content.facts, content.config.layers, content.dim)
-    found += [CheckedFile(name, False) for name in names if name not in files]
-    problem = None
-    if not any(one.problem for one in found):
-        try:
-            index = OccurrenceIndex.load(folder)
-            _ = index.words
-        except ElmoreError as error:
-            problem = str(error)
-    yield CheckedFile(FACTS, content.checksum is not None, problem)
-    yield from found

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Meta, Struct
 
-from elmore.checksums import FileRecord, check_file, describe_file
+from elmore.checksums import FileRecord, check_file, check_names, describe_file
 from elmore.errors import FormatError, MissingExtraError
 from elmore.folders import new_file, write_json
 from elmore.formats.calibration import Layer
@@ -67,8 +67,11 @@ class SearchFile(Struct, frozen=True, forbid_unknown_fields=True):
     checksum: str | None = None
 
 
-def _read_facts(path: Path) -> SearchFile:
-    return read_metadata(path, SearchFile, fix=_FIX)
+def read_search(path: Path) -> SearchFile:
+    """Read search-N.json."""
+    found = read_metadata(path, SearchFile, fix=_FIX)
+    check_names(found.files or {}, path)
+    return found
 
 
 class Search:
@@ -87,7 +90,7 @@ class Search:
         faiss = _faiss()
         path = index.folder / f"search-{layer}.faiss"
         facts = path.with_suffix(".json")
-        said = _read_facts(facts) if facts.exists() else None
+        said = read_search(facts) if facts.exists() else None
         if said is not None and said.files is not None:  # earlier versions had no checksum
             if said.of != index.content:
                 raise FormatError(f"{facts} is of another index; remove it to build it again")

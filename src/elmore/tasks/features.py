@@ -6,6 +6,7 @@ a cache folder, for later runs too.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,9 +42,19 @@ class FeatureExtractor:
         if isinstance(static, str | Path):
             static = StaticVectors.load(static)
         self.sources = Sources(elmo, static, settings.freeze, characters)
-        name = settings.tokenizer or (None if elmo is not None else "english")
-        vocab = None if elmo is None else elmo.model.vocab
-        self.tokenizer: Tokenizer = tokenizer_by_name(name, vocab) if name else elmo.tokenizer  # type: ignore[union-attr]
+        _ = self.tokenizer  # which says if there is none of its name
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of raw strings."""
+        elmo, name = self.sources.elmo, self.settings.tokenizer
+        if elmo is None:
+            return tokenizer_by_name(name or "english")
+        return tokenizer_by_name(name, elmo.model.vocab) if name else elmo.tokenizer
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the tokenizer, which may hold what cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "tokenizer"}
 
     def tokenize(self, text: Any) -> TokenTuple:
         """Return the tokens of a string; a sequence of tokens stays as it is."""

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +54,7 @@ def stored_layers(
     stored: StoredLayers
     if folder is None:
         with TemporaryFile() as file:
+            _reserve(file, math.prod(shape) * np.dtype(dtype).itemsize)
             stored = np.memmap(file, dtype, "w+", shape=shape)
         _fill(stored, elmo, sentences, layers=layers, dtype=dtype, on_progress=on_progress)
         return stored
@@ -63,6 +64,8 @@ def stored_layers(
         beside = path.with_suffix(f".{os.getpid()}.part")  # another process may write it too
         try:
             stored = np.lib.format.open_memmap(beside, mode="w+", dtype=dtype, shape=shape)
+            with beside.open("r+b") as file:
+                _reserve(file, beside.stat().st_size)
             _fill(stored, elmo, sentences, layers=layers, dtype=dtype, on_progress=on_progress)
             with beside.open("ab") as file:
                 file.write(_digest(np.memmap(beside, np.uint8, "r")))
@@ -71,6 +74,12 @@ def stored_layers(
             beside.unlink(missing_ok=True)
     stored = np.load(path, mmap_mode="r", allow_pickle=False)
     return stored
+
+
+def _reserve(file: IO[bytes], n_bytes: int) -> None:
+    """Have the disk keep room: writing to mapped memory without any would kill the program."""
+    if hasattr(os, "posix_fallocate"):  # not everywhere
+        os.posix_fallocate(file.fileno(), 0, n_bytes)
 
 
 def _is_whole(path: Path, shape: tuple[int, ...], dtype: DType) -> bool:
