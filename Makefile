@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 MINUTES ?= 30
+KILLS  ?= 100
 
-.PHONY: help setup dev demo test lint types unit fuzz bench paper wheel clean
+.PHONY: help setup dev demo test lint types unit fuzz kills bench paper wheel clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -35,9 +36,13 @@ unit: dev
 fuzz: dev       ## damage files at random for MINUTES=30 and read them: only clear errors may come out
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
-bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png
+kills: dev      ## kill each command that writes at random moments, KILLS=100 times each, and resume it
+	ELMORE_KILLS=$(KILLS) $(BIN)/python -m pytest -n 2 tests/test_kills.py
+
+bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png, build/serve.json
 	$(BIN)/python benchmarks/embed.py --out build/embed
 	$(BIN)/python benchmarks/pretrain.py --out build/pretrain
+	$(BIN)/python benchmarks/serve.py --out build/serve
 
 paper: dev      ## measure what the paper measured, with the data in DATA; tables go to docs/results.md
 	$(BIN)/python -m paper --data $(DATA) --out build/paper --page docs/results.md

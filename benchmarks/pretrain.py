@@ -43,7 +43,7 @@ from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig  # noqa: E402
 from elmore.model.config import Precision  # noqa: E402
 from elmore.pretrain.config import TrainingConfig  # noqa: E402
 from elmore.pretrain.distributed import ProcessGroup  # noqa: E402
-from elmore.pretrain.loop import Trainer  # noqa: E402
+from elmore.pretrain.trainer import Trainer  # noqa: E402
 from elmore.text import CharEncoder  # noqa: E402
 from tests.oracle.training import Batch, TextbookTrainer, draw_masks, draw_samples  # noqa: E402
 

@@ -21,14 +21,15 @@ from typing import Any
 
 import torch
 
+from elmore.corpus.manifest import read_manifest
 from elmore.corpus.shards import Corpus
 from elmore.formats import Pretrained, write_native
-from elmore.pretrain import loop
+from elmore.pretrain import trainer as training_loop
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
+from elmore.pretrain.initial_network import new_bilm
 from elmore.pretrain.optimizers import learning_rate
 from elmore.pretrain.recipes import read_recipe
-from elmore.pretrain.start import new_bilm
 from elmore.pretrain.static_start import fill_from_static, vectors_of
 from elmore.static import StaticVectors
 
@@ -51,7 +52,7 @@ class Clock:
         return learning_rate(config, update, max(update + 1, round(update / self.share)))
 
 
-class TimedTrainer(loop.Trainer):
+class TimedTrainer(training_loop.Trainer):
     """Trains until the time is gone."""
 
     clock: Clock
@@ -74,11 +75,11 @@ def measure(
         fill_from_static(bilm, corpus, static, recipe.static)
     folder.mkdir(parents=True, exist_ok=True)
     if n_tokens is not None:
-        trainer = loop.Trainer(bilm, corpus, training, folder, ProcessGroup())
+        trainer = training_loop.Trainer(bilm, corpus, training, folder, ProcessGroup())
     else:
         trainer = TimedTrainer(bilm, corpus, training, folder, ProcessGroup())
         trainer.clock = Clock(seconds)
-        loop.learning_rate = trainer.clock.learning_rate
+        training_loop.learning_rate = trainer.clock.learning_rate
     started = time.process_time()
     trainer.train()
     cpu_s = time.process_time() - started
@@ -91,8 +92,8 @@ def measure(
         normalization=recipe.corpus.normalization,
     )
     write_native(model, folder / "model")
-    (folder / loop.LAST).unlink()
-    (folder / loop.BEST).unlink(missing_ok=True)
+    (folder / training_loop.LAST).unlink()
+    (folder / training_loop.BEST).unlink(missing_ok=True)
     return {
         "parameters": sum(p.numel() for p in bilm.parameters()),
         "threads": torch.get_num_threads(),
@@ -132,7 +133,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     corpus = Corpus.load(arguments.corpus)
     for number, variant in enumerate(arguments.variants):
-        made = corpus.manifest["config"]
+        made = read_manifest(arguments.corpus).config
         reading = {name: made[name] or "none" for name in ("tokenizer", "normalization")}
         recipe = read_recipe(arguments.recipe, {**reading, **changes_of(variant)})
         folder = arguments.out / str(number)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from elmore.cli.main import app
+from elmore.cli.main import COMMANDS
 
 # What the extras bring; found by find_spec and by import alike.
 _BLOCKER = """
 import sys
 EXTRAS = {"sklearn", "faiss", "gensim", "matplotlib", "koreanize_matplotlib", "pyarrow",
-          "zstandard", "mecab", "tensorboard", "pandas"}
+          "zstandard", "mecab", "tensorboard", "pandas", "fastapi", "uvicorn", "starlette",
+          "pydantic", "prometheus_client"}
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in EXTRAS:
@@ -45,7 +46,11 @@ def test_every_module_can_be_imported() -> None:
 from importlib import import_module
 from pkgutil import walk_packages
 import elmore
-names = [m.name for m in walk_packages(elmore.__path__, "elmore.") if m.name != "elmore.__main__"]
+names = [
+    m.name
+    for m in walk_packages(elmore.__path__, "elmore.")
+    if m.name != "elmore.__main__" and not m.name.startswith("elmore.serve.")  # an extra itself
+]
 for name in names:
     import_module(name)
 print(len(names), *sorted(EXTRAS & sys.modules.keys()))
@@ -58,15 +63,16 @@ print(len(names), *sorted(EXTRAS & sys.modules.keys()))
 @pytest.mark.slow
 def test_every_command_has_its_help() -> None:
     code = """
-from elmore.cli.main import app, run
+from elmore.cli.main import run
 for verb in sys.argv[1:]:
     assert run([verb, "--help"]) == 0, verb
 """
-    verbs = [name for name in app if not name.startswith("-")]
+    verbs = list(COMMANDS)
     done = run(code, *verbs)
     assert done.stderr == ""
     for verb in verbs:
         assert f"Usage: elmore {verb}" in done.stdout
+    assert "Korean sentences are rebuilt from the morphemes" in " ".join(done.stdout.split())
 
 
 def test_a_mistyped_command_is_one_line() -> None:
@@ -90,3 +96,9 @@ def test_a_probe_names_it_before_it_reads_anything(tmp_path: Path) -> None:
     done = elmore("probe", "--train", tmp_path / "none", "--dev", tmp_path / "none")
     assert done.returncode == 2
     assert done.stderr == "elmore: a probe needs an extra: pip install 'elmore[senses]'\n"
+
+
+def test_a_server_names_it_before_it_loads_anything() -> None:
+    done = elmore("serve", "--model", "none")
+    assert done.returncode == 2
+    assert done.stderr == "elmore: elmore serve needs an extra: pip install 'elmore[serve]'\n"

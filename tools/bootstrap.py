@@ -6,6 +6,7 @@ remembers what was installed, and nothing happens until pyproject.toml or constr
 
 import argparse
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -38,12 +39,14 @@ def main() -> int:
         _make_venv()
         _pip("install", "--upgrade", "pip>=25.1")  # --group needs 25.1
         torch_constraint = _install_torch()
-        target = [".[all]", "--group", "dev"] if dev else [".[ko,pictures,senses,static,tasks]"]
+        target = [".[all]", "--group", "dev"] if dev else [".[ko,pictures,senses,serve,static,tasks]"]
         _pip("install", "--constraint", "constraints.txt", "--constraint", torch_constraint,
              "--editable", *target)  # fmt: skip
     except subprocess.CalledProcessError as error:
         print(f"set-up stopped: {' '.join(map(str, error.cmd))} failed; see pip's message above")
         return 2
+    if dev:
+        _install_chromium()
     done["dev" if dev else "core"].write_text(wanted)
     return 0
 
@@ -89,6 +92,14 @@ def _install_torch() -> str:
     constraint = VENV / "torch-constraint.txt"
     constraint.write_text("\n".join(torch_lines) + "\n")
     return str(constraint)
+
+
+def _install_chromium() -> None:
+    """Install Debian's chromium where it can be; elsewhere the browser tests are skipped."""
+    if not shutil.which("apt-get") or os.geteuid() != 0 or Path("/usr/bin/chromium").exists():
+        return
+    for command in ("update", "install --yes --no-install-recommends chromium fonts-noto-cjk"):
+        subprocess.run(["apt-get", *command.split()], check=False, capture_output=True)
 
 
 def _runs(*arguments: str) -> bool:

@@ -79,6 +79,7 @@ def main() -> int:
     except ElmoreError as error:
         print(f"demo: {error}", file=sys.stderr)
         return 2
+    console.print("See more in the browser: [bold].venv/bin/elmore serve[/]")
     return 0
 
 

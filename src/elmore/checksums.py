@@ -4,7 +4,7 @@ The checksum is XXH3, 128 bits: it finds damage, at the speed of memory (a model
 where SHA-256 takes 22 and CRC-32 11); it is no protection against forgery. Below everything.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -71,9 +71,9 @@ def check_file(path: Path, expected: FileRecord, *, fix: str = "copy or download
         )
 
 
-def check_names(files: Mapping[str, FileRecord], where: Path) -> None:
+def check_names(names: Iterable[str], where: Path) -> None:
     """Refuse names of data files that lead out of the folder of their metadata, `where`."""
-    for name in files:
+    for name in names:
         if name in {"", ".", ".."} or any(mark in name for mark in "/\\:\0"):
             raise FormatError(
                 f"{where}: files has the name {name!r}; expected names of files beside it"

@@ -144,8 +144,8 @@ def begin_job(path: Path, content: Mapping[str, Any]) -> None:
     write_json(path, wanted)
 
 
-def is_format(path: Path, expected: str) -> bool:
-    """Return whether a file is a JSON object that says it has this format."""
+def is_format(path: Path, expected: str | None) -> bool:
+    """Return whether a file is a JSON object that says it has this format; None: says none."""
     try:
         return path.is_file() and read_json(path).get("format") == expected
     except (FormatError, OSError):

@@ -76,4 +76,7 @@ def test_calibrate_info_and_convert(elmore: Run, model: Path, tmp_path: Path) ->
         (said,) = elmore("info", tmp_path / name).records
         assert said["calibration"] == calibration
     before = json.loads((model / "config.json").read_text())
-    assert json.loads((tmp_path / "new/config.json").read_text()) == before
+    after = json.loads((tmp_path / "new/config.json").read_text())
+    assert after["files"].keys() - before.pop("files").keys() == {"calibration.safetensors"}
+    del after["files"]
+    assert after == before

@@ -83,7 +83,9 @@ def test_an_apple_is_not_an_apology() -> None:
 def test_korean_without_mecab(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its vocabulary cuts almost alike, and that is said."""
     monkeypatch.setitem(sys.modules, "mecab", None)
-    with pytest.warns(ElmoreWarning, match=r"pip install 'elmore\[ko\]' cuts it as in training"):
+    with pytest.warns(
+        ElmoreWarning, match=r"pip install 'elmore\[ko\]' tokenizes it as in training"
+    ):
         elmo = Elmo.from_pretrained("ko")
     assert elmo.tokenizer.name == "korean-vocabulary"
     (found,) = elmo.encode_tokens(["그는 사과를 먹었다."])

@@ -1,6 +1,8 @@
 """Every format that --out names holds the same tokens and vectors, to the bit."""
 
 import json
+import tracemalloc
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 from elmore import Elmo
 from elmore.embed import TokenVectors
+from elmore.embed.writers import NpzWriter
 
 from .conftest import Refused, Run
 
@@ -131,3 +134,36 @@ def test_no_texts_make_a_file_of_none(
         assert pq.read_table(out).num_rows == 0
     else:
         CHECKS[suffix](out, [])
+
+
+def test_an_npz_file_is_as_zipfile_writes_it(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    texts = tiny_elmo.encode_tokens([["a", "bank"], [], ["은행"]])
+    writer = NpzWriter(tmp_path / "out.npz")
+    with zipfile.ZipFile(tmp_path / "expected.npz", "w") as archive:
+        for number, text in enumerate(texts):
+            writer.write(number, text)
+            tokens = np.array(text.tokens, dtype=str)
+            for name, array in ((f"{number}", text.vectors), (f"{number}.tokens", tokens)):
+                entry = zipfile.ZipInfo(f"{name}.npy")
+                with archive.open(entry, "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+    writer.close()
+    assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "expected.npz").read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_memory_of_an_npz_file_does_not_grow_with_its_texts(tmp_path: Path) -> None:
+    text = TokenVectors(("a",), np.ones((1, 2), np.float32), None)
+    writer = NpzWriter(tmp_path / "out.npz")
+    for number in range(100):
+        writer.write(number, text)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    for number in range(100, 1100):
+        writer.write(number, text)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    writer.close()
+    assert grown < 100_000  # bytes; zipfile's own directory takes 0.8 kB a text
+    with np.load(tmp_path / "out.npz") as archive:
+        assert len(archive.files) == 2200

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elmore.pretrain import loop
+from elmore.pretrain import trainer
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.run import pretrain
 from tests.pretrain.small_runs import small, small_flags, write_text
@@ -89,7 +89,10 @@ def test_an_output_that_is_a_file(refused: Refused, tmp_path: Path, text: Path) 
         (["--filters", "3"], "got '3', expected such as 1:32,2:32,3:64"),
         (["--filters", "0:3"], "a filter's width is 0"),
         (["--filters", "20:3"], "max_characters is 12; expected a whole number, at least 20"),
-        (["--cell-clip", "-1"], "cell_clip is -1.0; expected a number above 0, or none"),
+        (
+            ["--cell-clip", "-1"],
+            "cell_clip is -1.0; expected a number above 0 that float32 can hold, or none",
+        ),
         (["--cell-clip", "soft"], "soft"),
         (["--projection-dim", "99"], "projection_dim is 99, cell_dim 16"),
         (["--processes", "0"], "n_processes is 0; expected at least 1"),
@@ -214,13 +217,13 @@ def test_a_loss_that_is_no_number(elmore: Run, tmp_path: Path, text: Path) -> No
 def test_a_measurement_that_is_no_number(
     elmore: Run, tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    score = loop.Trainer.score
+    score = trainer.Trainer.score
 
-    def broken(self: loop.Trainer) -> loop.Score:
+    def broken(self: trainer.Trainer) -> trainer.Score:
         found = score(self)
-        return loop.Score(found.n_predictions, 0, found.n_words, math.nan, 1.0)
+        return trainer.Score(found.n_predictions, 0, found.n_words, math.nan, 1.0)
 
-    monkeypatch.setattr(loop.Trainer, "score", broken)
+    monkeypatch.setattr(trainer.Trainer, "score", broken)
     result = elmore("pretrain", text, "--out", tmp_path / "run", *small_flags(evaluate_every=5))
     assert result.code == 2
     assert "the held-out loss is nan after update 5; begin again" in result.err

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,9 +17,15 @@ import pytest
 from elmore import Elmo
 from elmore.embed import corpus as corpus_module
 from elmore.embed import spool_folder
-from elmore.embed.spool import BlockSpool
+from elmore.embed.block_files import BlockSpool
+from elmore.pretrain.trainer import Trainer
+from elmore.senses import build as build_module
+from elmore.tasks.fit import _Learner
+from tests.pretrain.small_runs import small_flags
 
-from .conftest import Run, check_one_line
+from .conftest import SMALL_TASK, Run, check_one_line
+
+Commands = dict[str, list[Any]]
 
 Start = Callable[..., subprocess.Popen[bytes]]
 LIMITS = {".jsonl": 60_000, ".npz": 60_000, ".h5": 60_000, ".parquet": 8000, "": 8000}
@@ -86,7 +93,10 @@ def test_a_reader_that_has_seen_enough(start: Start, tiny_model: Path, tmp_path:
     assert (process.returncode, err) == (141, b"")  # as a program that SIGPIPE ends
 
 
-def test_ctrl_c(start: Start, tiny_model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm(
+    start: Start, tiny_model: Path, tmp_path: Path, number: signal.Signals
+) -> None:
     corpus, out = tmp_path / "corpus.txt", tmp_path / "out.jsonl"
     corpus.write_text("the quick brown fox jumps over the lazy dog .\n" * 100_000)
     # Whoever runs the tests in the background has made them deaf to it.
@@ -98,7 +108,7 @@ def test_ctrl_c(start: Start, tiny_model: Path, tmp_path: Path) -> None:
         time.sleep(0.02)
     time.sleep(0.3)  # into the work
     assert process.poll() is None
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
     check_nothing_half_done(out)
     assert process.returncode == 130
@@ -202,3 +212,85 @@ def test_standard_output_on_a_full_disk(start: Start, tiny_model: Path) -> None:
         _, err = process.communicate(timeout=60)
     assert process.returncode == 2
     check_one_line(err.decode())
+
+
+# --- folders that cannot be written, or vanish ----------------------------------------------------
+
+
+@pytest.fixture
+def commands(tiny_model: Path, small_corpus: Path, texts: Path, static: Path) -> Commands:
+    """Each command that writes, but for its --out."""
+    task = ["classify", "--train", texts, "--static", static, "--elmo", "none", *SMALL_TASK]
+    return {
+        "embed": ["embed", small_corpus, "-m", tiny_model],
+        "index": ["index", small_corpus, "-m", tiny_model],
+        "pretrain": ["pretrain", small_corpus, *small_flags()],
+        "train": ["train", *task],
+        "compare": ["compare", *task, "--variants", "static", "--n-seeds", "1"],
+        "skipgram": ["skipgram", small_corpus, "--dim", "4", "--min-count", "1"],
+    }
+
+
+NAMES = ["embed", "index", "pretrain", "train", "compare", "skipgram"]
+
+
+@pytest.mark.skipif(not Path("/sys").is_dir(), reason="not even root may write there")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_that_cannot_be_written(elmore: Run, commands: Commands, name: str) -> None:
+    result = elmore(*commands[name], "--out", "/sys/out.jsonl")
+    assert result.code == 2
+    check_one_line(result.err)
+    assert "/sys/" in result.err
+    assert "out.jsonl" in result.err
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_disk_without_space(elmore: Run, commands: Commands, tmp_path: Path, name: str) -> None:
+    """Little more than the first metadata fits; what is left is resumed, or there is nothing."""
+    out = tmp_path / "outs/out.jsonl"
+    out.parent.mkdir()
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (700, unlimited[1]))
+    try:
+        result = elmore(*commands[name], "--out", out)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert result.code == 2
+    check_one_line(result.err)
+    assert list(out.parent.rglob("*.part")) == []
+    assert [path for path in out.parent.rglob("*") if "lock" in path.name] == []
+    assert elmore(*commands[name], "--out", out).code == 0
+    assert [path.name for path in out.parent.iterdir()] == ["out.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("embed", (BlockSpool, "add")),
+        ("index", (build_module._Builder, "_append")),
+        ("pretrain", (Trainer, "_save")),
+        ("train", (_Learner, "checkpoint")),
+    ],
+)
+def test_a_folder_that_is_removed_meanwhile(
+    *,
+    elmore: Run,
+    commands: Commands,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    place: tuple[type, str],
+) -> None:
+    outs = tmp_path / "outs"
+    outs.mkdir()
+    method = getattr(*place)
+
+    def remove_first(*given: Any, **named: Any) -> Any:
+        shutil.rmtree(outs, ignore_errors=True)
+        return method(*given, **named)
+
+    monkeypatch.setattr(*place, remove_first)
+    result = elmore(*commands[name], "--out", outs / "out.jsonl")
+    assert result.code == 2
+    check_one_line(result.err.splitlines(keepends=True)[-1])  # after the lines of progress
+    assert "No such file or directory" in result.err

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmore import StaticVectors
+from tests.pretrain.small_runs import small_flags, write_text
 
 from .conftest import SMALL_TASK, Refused, Run, check_one_line
 
@@ -74,6 +75,25 @@ def test_names_that_lead_out_of_the_folder(refused: Refused, folder: Path, name:
     (folder / "config.json").write_text(json.dumps(config))
     assert "expected names of files beside it" in refused("verify", folder)
     assert "expected names of files beside it" in refused("info", folder)
+
+
+def test_a_run_and_its_corpus(elmore: Run, tmp_path: Path) -> None:
+    text, run = write_text(tmp_path / "text.txt"), tmp_path / "run"
+    assert elmore("pretrain", text, "--out", run, *small_flags(n_epochs=0.2)).code == 0
+    statuses = {line["file"]: line["status"] for line in elmore("verify", run).records}
+    assert statuses.pop("model/config.json") == "no checksum"
+    assert {"run.json", "last.safetensors", "corpus/manifest.json", "corpus/vocab.txt"} <= {
+        *statuses
+    }
+    assert set(statuses.values()) == {"ok"}
+    files = {line["file"]: line["status"] for line in elmore("verify", run / "corpus").records}
+    assert {f"corpus/{name}": status for name, status in files.items()}.items() <= statuses.items()
+    vocab = run / "corpus/vocab.txt"
+    vocab.write_bytes(vocab.read_bytes().replace(b"w1", b"w2", 1))
+    for folder in (run, run / "corpus"):
+        result = elmore("verify", folder)
+        assert result.code == 2
+        assert f"{vocab} is damaged: its checksum is" in result.err
 
 
 def test_a_folder_of_another_kind(refused: Refused, tiny_model: Path) -> None:

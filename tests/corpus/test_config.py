@@ -15,8 +15,8 @@ from elmore.corpus.prepare import prepare
 from elmore.doctor.corpus_stats import read_corpus_stats
 from elmore.errors import ConfigError, MissingExtraError
 from elmore.formats import read_pretrained
+from elmore.pretrain.initial_network import Start, recipe_of_start
 from elmore.pretrain.run import pretrain
-from elmore.pretrain.start import Start, recipe_of_start
 from tests.pretrain.small_runs import small, small_flags, write_text
 
 SENTENCES = ["사과를 먹었다.", "그는 사과했다.", "나는 배를 먹었다.", "배를 탔다."]

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmore.corpus import numbering, tokenizing
+from elmore.corpus import tokenizing, word_ids
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
 from elmore.corpus.shards import Corpus, Split
@@ -96,7 +96,7 @@ def test_round_trip(
     language, min_count = config.split_sentences, config.min_count
     tokenize = tokenizer_by_name(config.tokenizer)
     with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(numbering, "SHARD_WORDS", 7)
+        monkeypatch.setattr(word_ids, "SHARD_WORDS", 7)
         monkeypatch.setattr(tokenizing, "_PIECE_CHARACTERS", 20)
         folder = Path(temporary)
         drawn = tokenizing.draw_held_out(
@@ -152,7 +152,7 @@ def text(tmp_path: Path) -> Path:
 def test_processes_change_nothing(
     tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numbering, "SHARD_WORDS", 3000)
+    monkeypatch.setattr(word_ids, "SHARD_WORDS", 3000)
     monkeypatch.setattr(tokenizing, "_PIECE_CHARACTERS", 5000)
     config = CorpusConfig("english", "NFC", "ko", 2, 500, 0.1)
     one = prepare([text], tmp_path / "one", config)
@@ -284,14 +284,15 @@ from pathlib import Path
 import numpy as np
 
 import elmore.corpus.prepare as preparing
-from elmore.corpus import numbering
+from elmore.corpus import word_ids
 from elmore.corpus.config import CorpusConfig
-from elmore.pretrain.loop import Trainer
+from elmore.pretrain.trainer import Trainer
+from elmore.corpus.manifest import read_manifest
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.recipes import read_recipe
-from elmore.pretrain.start import new_bilm
+from elmore.pretrain.initial_network import new_bilm
 
-numbering.SHARD_WORDS = 2**17
+word_ids.SHARD_WORDS = 2**17
 preparing.WordCounter = partial(preparing.WordCounter, max_in_memory=30_000)
 folder, n_lines = Path(sys.argv[1]), int(sys.argv[2])
 rng = np.random.default_rng(1)
@@ -305,7 +306,7 @@ trainer = Trainer(bilm, corpus, recipe.training, folder, ProcessGroup())
 for number in range(30):  # from all over the text
     trainer.update = number * trainer.n_updates // 30
     trainer._make_update(None, lambda report: None, stop=False)
-assert corpus.manifest["n_distinct_words"] > 2 * 30_000
+assert read_manifest(corpus.folder).n_distinct_words > 2 * 30_000
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
 """
 

@@ -8,8 +8,8 @@ import torch
 from elmore.corpus.prepare import prepare
 from elmore.doctor.cost import TrainingState
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.loop import Trainer
-from elmore.pretrain.start import new_bilm
+from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.trainer import Trainer
 from tests.pretrain.small_runs import small
 
 

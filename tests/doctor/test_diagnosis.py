@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from elmore.corpus.manifest import read_manifest
 from elmore.corpus.prepare import prepare
 from elmore.doctor.diagnosis import Diagnosis, examine
 from elmore.errors import ConfigError, DataError
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.loop import Trainer
-from elmore.pretrain.start import new_bilm
+from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.trainer import Trainer
 from tests.pretrain.small_runs import small
 
 
@@ -37,11 +38,11 @@ def test_it_counts_what_prepare_prepares(text: Path, tmp_path: Path) -> None:
     recipe = small(max_words=30)
     corpus = prepare([text], tmp_path / "corpus", recipe.corpus)
     found = look(text, max_words=30)
-    assert found.text.n_lines == corpus.manifest["n_lines"] == 300
+    assert found.text.n_lines == read_manifest(corpus.folder).n_lines == 300
     assert found.text.n_sentences == 300
     assert found.text.n_words == corpus.training.n_words + corpus.held_out.n_words
     assert found.text.n_training_words == corpus.training.n_words
-    assert found.text.n_distinct_words == corpus.manifest["n_distinct_words"]
+    assert found.text.n_distinct_words == read_manifest(corpus.folder).n_distinct_words
     assert found.text.file_bytes == {str(text): text.stat().st_size}
     assert found.vocabulary.n_rows == len(corpus.vocab) == 30
     unknown_rate = corpus.training.n_unknown / corpus.training.n_words

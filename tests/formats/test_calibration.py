@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 from elmore import Elmo
 from elmore.embed import calibrate
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.formats import Calibration, read_native, write_native
+from elmore.formats import Calibration, read_native, write_calibration, write_native
 from elmore.formats.calibration import CALIBRATION
 
 SENTENCES = [["the", "river", "bank"], ["a"], [], ["은행", "계좌"], ["bank", "of", "the", "."]] * 5
@@ -98,6 +98,15 @@ def test_a_folder_keeps_it(folder: Path, calibration: Calibration, tmp_path: Pat
     assert read_native(folder, verify=False).calibration is None
 
 
+def test_a_file_is_the_same_each_time(calibration: Calibration, tmp_path: Path) -> None:
+    odd = replace(calibration, texts=('a\x7f\x1f\b\f\n\\"/한 \U0001f600\u2028',))
+    contents = set()
+    for _ in range(10):
+        write_calibration(odd, tmp_path)
+        contents.add((tmp_path / CALIBRATION).read_bytes())
+    assert len(contents) == 1
+
+
 def test_a_file_that_is_not_right(folder: Path) -> None:
     path = folder / CALIBRATION
     tensors = load_file(path)
@@ -122,3 +131,14 @@ def test_a_file_that_is_not_right(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:20])
     with pytest.raises(FormatError, match="cannot be read"):
         read_native(folder, verify=False)
+
+
+def test_the_same_calibration_gives_the_same_bytes(
+    tiny_elmo: Elmo, calibration: Calibration, tmp_path: Path
+) -> None:
+    model = replace(tiny_elmo.model, calibration=calibration)
+    contents = set()
+    for number in range(8):  # safetensors writes the header in a random order
+        write_native(model, tmp_path / str(number))
+        contents.add((tmp_path / str(number) / CALIBRATION).read_bytes())
+    assert len(contents) == 1

@@ -23,7 +23,13 @@ import numpy as np
 import torch
 
 from elmore import Elmo, StaticVectors
-from elmore.corpus.files import read_texts
+from elmore.corpus.config import CorpusConfig
+from elmore.corpus.files import fingerprint, read_texts
+from elmore.corpus.prepare import prepare
+from elmore.corpus.shards import Corpus
+from elmore.embed.block_files import Block, BlockSpool
+from elmore.embed.results import TokenVectors
+from elmore.folders import write_json
 from elmore.formats import (
     Calibration,
     Pretrained,
@@ -33,7 +39,18 @@ from elmore.formats import (
     write_native,
     write_word_vectors,
 )
+from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from elmore.metadata import convert_metadata
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
+from elmore.pretrain.recipes import (
+    RunFile,
+    bundled_recipes,
+    read_recipe,
+    read_run,
+    recipe_from,
+    recipe_to,
+)
+from elmore.pretrain.trainer import LastFacts
 from elmore.senses.build import build_index
 from elmore.senses.index import IndexConfig, OccurrenceIndex
 from elmore.senses.search import Search, nearest_of
@@ -313,6 +330,97 @@ INDEX_DATA = (
     "words.txt",
 )  # fmt: skip
 INDEX_FILES = ("index.json", *INDEX_DATA, "checksums.u64")
+
+
+def _corpus(folder: Path) -> None:
+    text = folder / "text.txt"
+    text.write_text("둘 하나 둘\n셋 둘 넷 하나\n둘 하나 다섯 섯\n" * 4, encoding="utf-8")
+    prepare([text], folder / "made", CorpusConfig("whitespace", max_words=5, held_out=0.3))
+    for path in (folder / "made").iterdir():
+        path.rename(folder / path.name)
+
+
+def _earlier_corpus(folder: Path) -> None:
+    _corpus(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["checksum"]
+    manifest["files"] = {name: fingerprint(folder / name) for name in manifest["files"]}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def _corpus_without_checksums(folder: Path) -> None:
+    _earlier_corpus(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for record in manifest["files"].values():
+        del record["sha256"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def _read_corpus(folder: Path) -> Any:
+    corpus = Corpus.load(folder)
+    return corpus.vocab.words, [
+        (
+            shard.ids.tobytes(),
+            shard.ends.tobytes(),
+            shard.words(np.arange(shard.first_outside, shard.first_outside + shard.n_outside)),
+        )
+        for shard in corpus.training.shards + corpus.held_out.shards
+    ]
+
+
+def _checkpoint(folder: Path) -> None:
+    torch.manual_seed(0)
+    score = {"n_predictions": 9, "n_unknown": 1, "n_words": 8, "forward_nll": 9.5}
+    facts = {
+        "update": 12, "n_since_best": 0, "held_out": {**score, "backward_nll": 9.25}, "best": None,
+        "metrics_length": 100, "seconds": 1.5,
+    }  # fmt: skip
+    tensors = {"bilm.w": torch.randn(3, 4), "state.h": torch.randn(2, 5), "n": torch.arange(3)}
+    write_checkpoint(folder / "last.safetensors", Checkpoint(tensors, facts))
+
+
+def _read_checkpoint(folder: Path) -> Any:
+    path = folder / "last.safetensors"
+    found = read_checkpoint(path)
+    tensors = {name: tensor.numpy().tobytes() for name, tensor in found.tensors.items()}
+    return tensors, convert_metadata(found.facts, LastFacts, path)
+
+
+def _recipe(folder: Path) -> None:
+    (folder / "mine.toml").write_bytes(bundled_recipes()["tiny"].read_bytes())
+
+
+def _run(folder: Path) -> None:
+    tables = json.loads(json.dumps(recipe_to(read_recipe("tiny"))))
+    write_json(folder / "run.json", RunFile(recipe=tables, start=None))
+
+
+def _read_run(folder: Path) -> Any:
+    return recipe_from(read_run(folder / "run.json").recipe, "run.json")
+
+
+LINES = ["one two", "셋", "", "four five six"]
+JOB = {"model": "0123", "layers": "mix", "block_numbers": 9}
+
+
+def _blocks(folder: Path) -> None:
+    spool = BlockSpool(folder, JOB)
+    for start in (0, 2):
+        lines = LINES[start : start + 2]
+        texts = [
+            TokenVectors(tuple(line.split()), np.ones((len(line.split()), 3), np.float32), None)
+            for line in lines
+        ]
+        spool.add(Block(lines, []), texts)
+
+
+def _read_blocks(folder: Path) -> Any:
+    spool = BlockSpool(folder, JOB)
+    n_texts = list(spool.skip_finished(iter(LINES)))
+    return n_texts, [(text.tokens, text.vectors.tobytes()) for text in spool.texts()]
+
+
+CORPUS_FILES = ("manifest.json", "vocab.txt", "train-00000.shard")
 MODEL_FILES = ("config.json", "model.safetensors", "vocab.txt", "calibration.safetensors")
 READERS: dict[str, Reader] = {
     "model": Reader(
@@ -334,6 +442,17 @@ READERS: dict[str, Reader] = {
         for packing, pack in PACKERS.items()
         if packing
     },
+    "corpus": Reader(_corpus, _read_corpus, CORPUS_FILES, CORPUS_FILES),
+    "earlier corpus": Reader(_earlier_corpus, _read_corpus, CORPUS_FILES, CORPUS_FILES[1:]),
+    "corpus without checksums": Reader(_corpus_without_checksums, _read_corpus, CORPUS_FILES),
+    "checkpoint": Reader(
+        _checkpoint, _read_checkpoint, ("last.safetensors",), ("last.safetensors",)
+    ),
+    "recipe": Reader(
+        _recipe, lambda folder: read_recipe(str(folder / "mine.toml")), ("mine.toml",)
+    ),
+    "run": Reader(_run, _read_run, ("run.json",)),
+    "blocks of embed": Reader(_blocks, _read_blocks, ("job.json", "000001.npz"), ("000001.npz",)),
     "texts .parquet": Reader(
         _parquet, lambda folder: list(read_texts([folder / "a.parquet"], "text")), ("a.parquet",)
     ),

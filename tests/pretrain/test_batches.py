@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmore.corpus import numbering
+from elmore.corpus import word_ids
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
 from elmore.corpus.shards import Corpus
@@ -32,7 +32,7 @@ def corpus_of(
     names = iter(range(sum(lengths)))
     lines = [" ".join(f"w{next(names)}" for _ in range(length)) for length in lengths]
     with TemporaryDirectory() as temporary, pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(numbering, "SHARD_WORDS", shard_words)
+        monkeypatch.setattr(word_ids, "SHARD_WORDS", shard_words)
         monkeypatch.setattr(batches, "BLOCK_WORDS", block_words)
         text = Path(temporary) / "text.txt"
         text.write_text("\n".join(lines))

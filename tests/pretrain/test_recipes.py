@@ -43,5 +43,33 @@ def test_a_file_of_the_users(tmp_path: Path) -> None:
         read_recipe("no-such-recipe")
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[[lstm]]\nn_layers = 1\n", "lstm is .*; expected an object; correct it"),
+        ("lstm = 3\n", "lstm is 3; expected an object"),
+        ("[other]\n", "has the unknown field other"),
+        ("[lstm]\nn_layers = 1\n", "lacks lstm.cell_dim|lacks token_encoder.char_dim"),
+        (f"x = {'[' * 5000}", "is not TOML"),
+        (f"x = {'9' * 5000}", "is not TOML"),
+        ("[training]\nbatch_size = 1e99\n", "training.batch_size is 1e.99; expected a whole"),
+        (f"[training]\nbatch_size = {10**30}\n", "batch_size is 10+; expected at most"),
+        (f"[training]\nlearning_rate = {10**400}\n", "learning_rate is 10+"),
+        ("[training]\nn_epochs = inf\n", "n_epochs is inf; expected a number above 0"),
+        ('[training]\nn_epochs = "5"\n', "training.n_epochs is '5'; expected a number"),
+        ("[training]\nfrozen = 2020-01-01\n", "training.frozen is .*; expected a list"),
+    ],
+)
+def test_mistakes_are_one_sentence(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    shape = bundled_recipes()["tiny"].read_text().partition("[training]")[0]
+    path.write_text(shape + content if content.startswith("[training]") else content)
+    with pytest.raises(FormatError, match=message) as found:
+        read_recipe(str(path))
+    assert str(path) in str(found.value)
+    assert "\n" not in str(found.value)
+    assert len(str(found.value)) < 1000
+
+
 def test_the_reference_is_as_the_recipes_are() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()  # or run tools/recipes_page.py

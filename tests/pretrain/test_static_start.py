@@ -16,15 +16,15 @@ from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError, DataError
 from elmore.formats import read_pretrained
 from elmore.pretrain.config import Recipe, StaticConfig
-from elmore.pretrain.loop import Report
+from elmore.pretrain.initial_network import Start, new_bilm
 from elmore.pretrain.run import pretrain
-from elmore.pretrain.start import Start, new_bilm
 from elmore.pretrain.static_start import (
     fill_from_static,
     fill_new_words,
     log_unigrams,
     vectors_of,
 )
+from elmore.pretrain.trainer import Report
 from elmore.text import Vocab
 from tests.pretrain.small_runs import small, small_flags, write_text, write_vectors
 

@@ -22,7 +22,7 @@ from rich.progress import (
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from elmore.pretrain.loop import Report
+    from elmore.pretrain.trainer import Report
     from elmore.tasks.fit import FitEvent
 
 

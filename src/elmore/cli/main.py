@@ -2,6 +2,7 @@
 
 import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -13,15 +14,9 @@ from elmore.errors import ElmoreError, ElmoreWarning
 
 _LONGEST = 1000  # characters of an error
 
-app = App(
-    name="elmore",
-    help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
-    version=__version__,
-    help_format="plaintext",
-    suppress_keyboard_interrupt=False,  # handled below
-)
-for verb, summary in {
+COMMANDS = {
     "embed": "Compute one vector per word, or per text, of texts, files or standard input.",
+    "serve": "Serve vectors, senses and tasks over HTTP, with an explorer in the browser.",
     "fill": "Predict the most probable words for a blank, or substitutes for a word.",
     "models": "List the models that come with the package.",
     "info": "Show the architecture and metadata of a model.",
@@ -39,23 +34,38 @@ for verb, summary in {
     "probe": "Train a linear probe for word tags on each layer.",
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
-    "verify": "Check the files of a model, task, index or static vectors against checksums.",
+    "verify": "Check the files of any elmore folder against their checksums.",
     "convert": "Convert a model from or to the published format.",
-}.items():
-    app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=summary)  # imported when it is used
+}
+
+
+def make_app(command: str | None = None) -> App:
+    """Return the command line; `command` is the one to run, whose own docstring is its help."""
+    app = App(
+        name="elmore",
+        help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
+        version=__version__,
+        help_format="rst",
+        suppress_keyboard_interrupt=False,  # handled below
+    )
+    for verb, summary in COMMANDS.items():
+        help_ = None if verb == command else summary
+        app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=help_)  # imported when it is used
+    return app
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
     warnings.formatwarning = _format_warning
-    _mend_streams()
+    _repair_streams()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as by Ctrl-C
     code = run(sys.argv[1:])
     if code == 130:
         os._exit(code)  # at once: a thread may be in the middle of a batch, or waiting for input
     sys.exit(code)
 
 
-def _mend_streams() -> None:
+def _repair_streams() -> None:
     """Make the standard streams usable: one may be closed, or lack characters that are printed."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115, PTH123
@@ -68,7 +78,8 @@ def _mend_streams() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C."""
+    """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C or SIGTERM."""
+    app = make_app(arguments[0] if arguments else None)
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

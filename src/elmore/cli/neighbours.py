@@ -57,7 +57,7 @@ def neighbours(
     from elmore.senses.detokenize import MarkedText, marked_sentence
     from elmore.senses.index import OccurrenceIndex
     from elmore.senses.neighbours import neighbours as find_neighbours
-    from elmore.senses.page import neighbours_page
+    from elmore.senses.neighbours_page import neighbours_page
     from elmore.static import StaticVectors
 
     index = OccurrenceIndex.load(in_)

@@ -44,8 +44,9 @@ def perplexity(
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     """
     from elmore.corpus.files import check_texts, read_texts
+    from elmore.corpus.manifest import MANIFEST
     from elmore.corpus.sentence_reader import SentenceReader
-    from elmore.corpus.shards import MANIFEST, Corpus
+    from elmore.corpus.shards import Corpus
     from elmore.formats import read_pretrained
     from elmore.pretrain.perplexity import NOTHING, score_held_out, score_texts
     from elmore.text import tokenizer_by_name

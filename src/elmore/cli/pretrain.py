@@ -43,10 +43,10 @@ def pretrain(
         Processes that prepare the text; default: one for each core.
     """
     from elmore.formats import read_pretrained
+    from elmore.pretrain.initial_network import Start, check_start, recipe_of_start
     from elmore.pretrain.recipes import read_recipe
     from elmore.pretrain.run import MODEL, recipe_of_run
     from elmore.pretrain.run import pretrain as run_pretraining
-    from elmore.pretrain.start import Start, check_start, recipe_of_start
 
     given = changes(flags)
     recipe = recipe or recipe_of_run(out) or "small-cpu"

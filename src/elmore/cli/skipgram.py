@@ -7,6 +7,7 @@ from cyclopts import Parameter
 
 from elmore.cli.bars import progress_bar
 from elmore.errors import ConfigError
+from elmore.folders import remove_unfinished
 from elmore.locks import locked
 from elmore.static.skipgram import SkipGramConfig
 from elmore.text import Normalization
@@ -50,12 +51,15 @@ def skipgram(
 
     if not texts:
         raise ConfigError("there is no text; name the files to train on, or - for standard input")
+    lock = out.with_name(f".{out.name}.lock")
     if out.exists():
-        raise ConfigError(f"{out} exists already; choose another name")
+        with locked(lock, out):  # so that one that a killed program left is removed
+            raise ConfigError(f"{out} exists already; choose another name")
     check_texts(texts)
     tokenizer_by_name(tokenizer)("")  # which raises if its extra is missing
     reader = SentenceReader(tokenizer, normalization, split_sentences)
-    with locked(out.with_name(f".{out.name}.lock"), out), progress_bar(shown=True) as bar:
+    with locked(lock, out), progress_bar(shown=True) as bar:
+        remove_unfinished(out)  # by a program that was killed
         tasks = {
             stage: bar.add_task(stage, total=None, tokens=0) for stage in ("tokenize", "train")
         }

@@ -17,8 +17,10 @@ from elmore.cli.task_flags import (
     read_examples,
 )
 from elmore.errors import ConfigError
+from elmore.folders import is_format, remove_unfinished
 from elmore.locks import locked
 from elmore.tasks.fit import remove_run
+from elmore.tasks.saved import CONFIG, FORMAT
 
 
 def train(
@@ -50,14 +52,19 @@ def train(
     static
         Static vectors to add: a GloVe, word2vec or fastText file, or an elmore folder of vectors.
     """
+    run = out.with_name(f"{out.name}.run")
+    lock = out.with_name(f".{out.name}.lock")
     if out.exists():
+        if is_format(out / CONFIG, FORMAT):
+            with locked(lock, out):
+                remove_run(run)  # by a program that was killed after it had saved the task
         raise ConfigError(f"{out} exists already; choose another name")
     model = new_task(task, elmo, static, settings)
     model.check_settings()
     examples = read_examples(task, train, data)
     dev_examples = None if dev is None else read_examples(task, dev, data)
-    run = out.with_name(f"{out.name}.run")
-    with locked(out.with_name(f".{out.name}.lock"), out):
+    with locked(lock, out):
+        remove_unfinished(out)  # by a program that was killed
         try:
             with FitBar(model.n_epochs) as bar:
                 model.fit(examples, dev=dev_examples, folder=run, on_progress=bar.on_progress)

@@ -16,20 +16,22 @@ _KINDS = {
     ("config.json", "elmore-task-1"): "elmore.tasks.saved:verify_task",
     ("config.json", "elmore-static-1"): "elmore.static.vectors:verify_static",
     ("index.json", "elmore-index-1"): "elmore.senses.verify:verify_index",
+    ("manifest.json", "elmore-corpus-1"): "elmore.corpus.shards:verify_corpus",
+    ("run.json", None): "elmore.pretrain.verify:verify_run",
 }
 
 
 def verify(folder: str) -> None:
     """Check the files of a folder against their checksums; exit with 2 if one is damaged.
 
-    A line for each file: ok, damaged, or ok without a checksum (such folders were written by
-    earlier versions; elmore convert adds checksums). JSON Lines in a pipe.
+    A line for each file: ok, damaged, or no checksum (such folders were written by earlier
+    versions; elmore convert adds checksums to models). JSON Lines in a pipe.
 
     Parameters
     ----------
     folder
         A model folder, the name of a bundled model, or hf://owner/name; or the folder of a trained
-        task, of static vectors or of an index.
+        task, of static vectors, of an index, of a prepared corpus or of a training run.
     """
     from elmore.formats import model_folder
 

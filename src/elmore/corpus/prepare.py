@@ -7,7 +7,7 @@ and the same settings it is reused.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,12 +15,21 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from elmore.corpus.config import N_MARKS, CorpusConfig
-from elmore.corpus.files import check_texts, describe_text, fingerprint, read_texts
-from elmore.corpus.numbering import Numbering
-from elmore.corpus.shards import FORMAT, MANIFEST, VOCAB, Corpus
+from elmore.corpus.files import check_texts, describe_text, read_texts
+from elmore.corpus.manifest import (
+    FORMAT,
+    MANIFEST,
+    VOCAB,
+    Manifest,
+    TextRecord,
+    describe_files,
+    read_manifest,
+)
+from elmore.corpus.shards import Corpus
 from elmore.corpus.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.corpus.word_counts import CommonWords, WordCounter
-from elmore.errors import ConfigError, DataError, FormatError
+from elmore.corpus.word_ids import Numbering
+from elmore.errors import ConfigError, DataError
 from elmore.folders import new_folder, write_json
 from elmore.text import Vocab, tokenizer_by_name
 
@@ -46,14 +55,15 @@ def prepare(
     check_inputs(paths, config, n_processes)
     if vocab is not None and (missing := [mark for mark in MARKS if mark not in vocab]):
         raise DataError(f"the vocabulary lacks {', '.join(missing)}; add a line for each")
-    origin = {
-        "config": asdict(config),
-        "texts": [describe_text(path) for path in paths],
-        "given_vocab": vocab and hashlib.sha256("\n".join(vocab).encode("utf-8")).hexdigest(),
-    }
+    origin = _Origin(
+        asdict(config),
+        tuple(TextRecord(**describe_text(path)) for path in paths),
+        hashlib.sha256("\n".join(vocab).encode("utf-8")).hexdigest() if vocab else None,
+    )
     if (folder / MANIFEST).exists():
+        _check_made(folder, origin)
         corpus = Corpus.load(folder)
-        _check_made(corpus, origin)
+        corpus.check_shards()
         return corpus
     with new_folder(folder) as beside:
         with TemporaryDirectory(dir=beside) as temporary:
@@ -62,16 +72,36 @@ def prepare(
             vocab = vocab or vocabulary_of(tokenized.words, config)
             vocab.save(beside / VOCAB)
             numbering = Numbering(vocab, beside, partial(on_progress, "number"))
-            splits = {
-                "training": numbering.write(work / "training", "train"),
-                "held_out": numbering.write(work / "held_out", "held-out"),
-            }
-        files = {path.name: fingerprint(path) for path in sorted(beside.iterdir())}
-        counts = _describe_words(tokenized, vocab)
+            training = numbering.write(work / "training", "train")
+            held_out = numbering.write(work / "held_out", "held-out")
+        words = tokenized.words
+        sizes = [size for size in _COVERAGE_SIZES if size < words.n_distinct]
         write_json(
-            beside / MANIFEST, {"format": FORMAT, **origin, **counts, **splits, "files": files}
+            beside / MANIFEST,
+            Manifest(
+                format=FORMAT,
+                config=origin.config,
+                texts=origin.texts,
+                given_vocab=origin.given_vocab,
+                n_lines=tokenized.n_lines,
+                n_distinct_words=words.n_distinct,
+                n_vocab_words=len(vocab),
+                coverage={str(size): round(words.coverage(size), 6) for size in sizes},
+                training=training,
+                held_out=held_out,
+                files=describe_files(beside),
+            ),
         )
     return Corpus.load(folder)
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """What decides all of a corpus, as its manifest says it."""
+
+    config: dict[str, Any]
+    texts: tuple[TextRecord, ...]
+    given_vocab: str | None
 
 
 @dataclass(frozen=True)
@@ -126,30 +156,17 @@ def vocabulary_of(words: CommonWords, config: CorpusConfig) -> Vocab:
     return Vocab((*MARKS, *words.words))
 
 
-def _describe_words(tokenized: _Tokenized, vocab: Vocab) -> dict[str, Any]:
-    words = tokenized.words
-    sizes = [size for size in _COVERAGE_SIZES if size < words.n_distinct]
-    return {
-        "n_lines": tokenized.n_lines,
-        "n_distinct_words": words.n_distinct,
-        "n_vocab_words": len(vocab),
-        "coverage": {str(size): round(words.coverage(size), 6) for size in sizes},
-    }
-
-
-def _check_made(corpus: Corpus, origin: Mapping[str, Any]) -> None:
-    """Refuse a corpus that was made from another text or with other settings, or changed since."""
-    found = {**corpus.manifest, **corpus.manifest["config"]}
-    wanted = {**origin, **origin["config"]}
-    others = [name for name in wanted if name != "config" and found.get(name) != wanted[name]]
+def _check_made(folder: Path, wanted: _Origin) -> None:
+    """Refuse a corpus that was made from another text or with other settings."""
+    made = read_manifest(folder)
+    # An earlier version had fewer settings.
+    config = asdict(CorpusConfig()) | made.config
+    others = [
+        name for name in ("texts", "given_vocab") if getattr(made, name) != getattr(wanted, name)
+    ]
+    others += [name for name, value in wanted.config.items() if config[name] != value]
     if others:
         raise ConfigError(
-            f"{corpus.folder} was prepared with other settings or from another text "
+            f"{folder} was prepared with other settings or from another text "
             f"({', '.join(others)} differ); remove it or choose another folder"
         )
-    for name, expected in corpus.manifest["files"].items():
-        if fingerprint(corpus.folder / name) != expected:
-            raise FormatError(
-                f"{corpus.folder / name} is not as it was written; "
-                f"remove {corpus.folder} and prepare the text again"
-            )

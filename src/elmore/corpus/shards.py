@@ -1,14 +1,15 @@
 """A folder that `prepare` made in, memory-mapped word ids and the word of each out.
 
 A shard is one file of about a million words: the ends of sentences (int64), the ends of the outside
-words' bytes (int64), the ids of all words (int32), the outside words (UTF-8).
+words' bytes (int64), the ids of all words (int32), the outside words (UTF-8). It is checked when it
+is first used, all of it at once: 1 ms for a checksum, where blocks would need a table of them.
 
 Ids below the size V of the vocabulary are its rows. A word outside of it is predicted as `<UNK>`
 but encoded from its characters, so each shard numbers its own outside words, from V on: first those
 of the first training shard, last those of the last held-out shard.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,13 +18,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from elmore.checksums import CheckedFile
+from elmore.corpus.manifest import (
+    MANIFEST,
+    VOCAB,
+    CorpusFile,
+    Manifest,
+    SplitRecord,
+    damaged,
+    read_manifest,
+)
 from elmore.errors import FormatError
-from elmore.folders import read_format
 from elmore.model import BiLMConfig
-from elmore.text import UNKNOWN, CharEncoder, Vocab
-
-MANIFEST, VOCAB = "manifest.json", "vocab.txt"
-FORMAT = "elmore-corpus-1"
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder, Vocab
 
 _ENDS, _IDS = np.dtype("<i8"), np.dtype("<i4")
 _WORDS_AT_ONCE = 2**14
@@ -45,6 +52,8 @@ class Shard:
     """Distinct words that are not in the vocabulary."""
     first_outside: int
     """The id of the first of them; the others follow."""
+    record: CorpusFile | None = None
+    """What the manifest says of the file."""
 
     @property
     def ids(self) -> npt.NDArray[np.int32]:
@@ -60,12 +69,20 @@ class Shard:
         """Return the outside words of this shard that have these ids."""
         places = ids - self.first_outside
         word_ends = self._part(_ENDS, 8 * self.n_sentences, self.n_outside)
-        encoded = self._bytes[8 * (self.n_sentences + self.n_outside) + 4 * self.n_words :]
+        encoded = self._bytes[self._n_before_words :]
         starts = np.where(places > 0, word_ends[places - 1], 0)
-        return [
-            encoded[start:end].tobytes().decode("utf-8")
-            for start, end in zip(starts, word_ends[places], strict=True)
-        ]
+        try:
+            return [
+                encoded[start:end].tobytes().decode("utf-8")
+                for start, end in zip(starts, word_ends[places], strict=True)
+            ]
+        except UnicodeDecodeError:  # in a corpus without checksums
+            raise damaged(self.path, "a word is not UTF-8") from None
+
+    def check(self) -> None:
+        """Refuse a file that is not the one that was written."""
+        self._bytes  # noqa: B018  which checks it
+        self.close()
 
     def close(self) -> None:
         """Unmap the file; the next use maps it again."""
@@ -73,7 +90,38 @@ class Shard:
 
     @cached_property
     def _bytes(self) -> npt.NDArray[np.uint8]:
-        return np.memmap(self.path, np.uint8, "r")
+        size = self.path.stat().st_size
+        if size < self._n_before_words:
+            raise damaged(
+                self.path, f"it has {size} bytes, expected at least {self._n_before_words}"
+            )
+        content = np.memmap(self.path, np.uint8, "r")
+        if "_is_checked" not in self.__dict__:
+            self._check(content)
+            self.__dict__["_is_checked"] = True
+        return content
+
+    @property
+    def _n_before_words(self) -> int:
+        return 8 * (self.n_sentences + self.n_outside) + 4 * self.n_words
+
+    def _check(self, content: npt.NDArray[np.uint8]) -> None:
+        if self.record is not None:
+            self.record.check(self.path, content.data)
+        places, ids, words = np.split(
+            content, [8 * (self.n_sentences + self.n_outside), self._n_before_words]
+        )
+        ends, word_ends = np.split(places.view(_ENDS), [self.n_sentences])
+        ids = ids.view(_IDS)
+        if (
+            (np.diff(ends, prepend=0) < 1).any()
+            or ends[-1] != self.n_words
+            or (np.diff(word_ends, prepend=0) < 0).any()
+            or (word_ends[-1] if self.n_outside else 0) != len(words)
+            or ids.min() < 0
+            or ids.max() >= self.first_outside + self.n_outside
+        ):
+            raise damaged(self.path, "its sentences or words are not where they should be")
 
     def _part(self, dtype: np.dtype[Any], start: int, length: int) -> npt.NDArray[Any]:
         return self._bytes[start : start + length * dtype.itemsize].view(dtype)
@@ -102,16 +150,25 @@ class Split:
 class Corpus:
     """A prepared text: its vocabulary, its sentences as word ids, and the word of each id."""
 
-    def __init__(self, folder: Path, vocab: Vocab, manifest: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        vocab: Vocab,
+        training: SplitRecord,
+        held_out: SplitRecord,
+        manifest: Manifest | None = None,
+    ) -> None:
+        """Take the shards in `folder`; without a manifest they have no checksums."""
         self.folder = folder
         self.vocab = vocab
         """Its rows are the first ids."""
-        self.manifest = manifest
-        """The content of manifest.json: what the folder was made from, hashes of its files."""
+        self.text_names = [text.name for text in manifest.texts] if manifest else []
+        """The files that the corpus was made from."""
         self.unknown = int(vocab.encode([UNKNOWN])[0])
         """The row of `<UNK>`, as which every word outside the vocabulary is predicted."""
-        self.training = self._split("training")
-        self.held_out = self._split("held_out")
+        files = manifest.files if manifest else {}
+        self.training = _split(folder, training, files)
+        self.held_out = _split(folder, held_out, files)
         self._shards = self.training.shards + self.held_out.shards
         self._first_outside = np.array([shard.first_outside for shard in self._shards])
         self._vocab_rows: dict[CharEncoder, npt.NDArray[np.int16]] = {}
@@ -119,17 +176,30 @@ class Corpus:
     @classmethod
     def load(cls, folder: Path) -> "Corpus":
         """Load a folder that `prepare` made; its files must have their sizes of then."""
-        path = folder / MANIFEST
-        if not path.exists():
-            raise FormatError(f"{folder} has no {MANIFEST}; expected a prepared corpus")
-        manifest = read_format(path, FORMAT)
-        try:
-            _check_sizes(folder, manifest["files"])
-            return cls(folder, Vocab.load(folder / VOCAB), manifest)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise FormatError(
-                f"{path} is not as it was written ({error!r}); {_prepare_again(folder)}"
-            ) from None
+        manifest = read_manifest(folder)
+        path = folder / VOCAB
+        manifest.files[VOCAB].check(path, memoryview(path.read_bytes()))
+        vocab = Vocab.load(path)
+        if len(vocab) != manifest.n_vocab_words:
+            raise damaged(path, f"it has {len(vocab)} words, expected {manifest.n_vocab_words}")
+        for mark in (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN):
+            if mark not in vocab:
+                raise damaged(path, f"it lacks {mark}")
+        corpus = cls(folder, vocab, manifest.training, manifest.held_out, manifest)
+        n_ids = len(vocab)
+        for shard in corpus.training.shards + corpus.held_out.shards:
+            if shard.first_outside != n_ids:
+                raise FormatError(
+                    f"{folder / MANIFEST}: first_outside of {shard.path.name} is "
+                    f"{shard.first_outside}; expected {n_ids}"
+                )
+            n_ids += shard.n_outside
+        return corpus
+
+    def check_shards(self) -> None:
+        """Refuse shards that are damaged, all at once instead of each at its first use."""
+        for shard in self._shards:
+            shard.check()
 
     def id_encoder(self, config: BiLMConfig) -> IdEncoder:
         """Return what turns word ids into the token ids that a network of this shape reads."""
@@ -167,24 +237,35 @@ class Corpus:
             self._vocab_rows[encoder] = rows
         return self._vocab_rows[encoder]
 
-    def _split(self, name: str) -> Split:
-        found = dict(self.manifest[name])
-        shards = (
-            Shard(self.folder / shard.pop("file"), **shard)
-            for shard in map(dict, found.pop("shards"))
+
+def verify_corpus(folder: Path) -> Iterator[CheckedFile]:
+    """Check every file of a prepared corpus: against its checksum, and by reading it."""
+    manifest = read_manifest(folder)
+    yield CheckedFile(MANIFEST, manifest.checksum is not None)
+    parts = [
+        _split(folder, part, manifest.files) for part in (manifest.training, manifest.held_out)
+    ]
+    checks = {shard.path.name: shard.check for part in parts for shard in part.shards}
+    for name, record in manifest.files.items():
+        problem = None
+        try:
+            checks.get(name, partial(Corpus.load, folder))()
+        except FormatError as error:
+            problem = str(error)
+        yield CheckedFile(name, bool(record.xxh3 or record.sha256), problem)
+
+
+def _split(folder: Path, record: SplitRecord, files: Mapping[str, CorpusFile]) -> Split:
+    shards = tuple(
+        Shard(
+            folder / shard.file,
+            shard.n_words,
+            shard.n_sentences,
+            shard.n_unknown,
+            shard.n_outside,
+            shard.first_outside,
+            files.get(shard.file),
         )
-        return Split(shards=tuple(shards), **found)
-
-
-def _check_sizes(folder: Path, files: Mapping[str, Any]) -> None:
-    for name, expected in files.items():
-        path = folder / name
-        found = path.stat().st_size if path.exists() else "no"
-        if found != expected["size"]:
-            raise FormatError(
-                f"{path} has {found} bytes, expected {expected['size']}; {_prepare_again(folder)}"
-            )
-
-
-def _prepare_again(folder: Path) -> str:
-    return f"remove {folder} and prepare the text again"
+        for shard in record.shards
+    )
+    return Split(record.n_words, record.n_sentences, record.n_unknown, shards)

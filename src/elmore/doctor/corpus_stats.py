@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from elmore.corpus import numbering
+from elmore.corpus import word_ids
 from elmore.corpus.config import N_MARKS, CorpusConfig
 from elmore.corpus.files import STANDARD_INPUT, read_texts
 from elmore.corpus.prepare import OnStage, check_inputs, common_words, vocabulary_of
@@ -236,7 +236,7 @@ def read_corpus_stats(
     words = common_words(counter, config, paths)
     seconds = time.perf_counter() - started
     vocab = vocabulary_of(words, config)
-    n_shards = -(-training.n_words // numbering.SHARD_WORDS)
+    n_shards = -(-training.n_words // word_ids.SHARD_WORDS)
     word_stats = _count_words(counter.totals(), vocab, encoder, n_shards)
     n_words, n_sentences = (
         getattr(training, name) + getattr(held_out, name) for name in ("n_words", "n_sentences")

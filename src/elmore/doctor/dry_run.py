@@ -14,17 +14,18 @@ from statistics import median
 import numpy as np
 import torch
 
-from elmore.corpus.numbering import Numbering
+from elmore.corpus.manifest import SplitRecord
 from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
+from elmore.corpus.word_ids import Numbering
 from elmore.doctor.corpus_stats import CorpusStats, n_tokens
 from elmore.doctor.cost import TrainingState
 from elmore.formats.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.loop import Trainer
-from elmore.pretrain.start import new_bilm
+from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.trainer import Trainer
 
 _NEVER = 10**9
 _MOST_UPDATES = 20
@@ -70,12 +71,12 @@ class DryRun:
         training = [*text.training_sample] * -(-min_tokens // n_sampled)
         started = time.perf_counter()
         numbering = Numbering(text.vocab, folder, lambda n_words: None)
-        splits = {
-            "training": _number(numbering, folder, "train", training),
-            "held_out": _number(numbering, folder, "held-out", text.held_out_sample),
-        }
+        splits = (
+            _number(numbering, folder, "train", training),
+            _number(numbering, folder, "held-out", text.held_out_sample),
+        )
         seconds = time.perf_counter() - started
-        self.folder, self.corpus = folder, Corpus(folder, text.vocab, splits)
+        self.folder, self.corpus = folder, Corpus(folder, text.vocab, *splits)
         n_words = self.corpus.training.n_words + self.corpus.held_out.n_words
         self.numbering_s = seconds * text.n_words / n_words
         self.n_held_out_words = text.n_held_out_words
@@ -151,7 +152,7 @@ def _median_s(trainer: _DryRunTrainer, limit_s: float, on_progress: OnStage) -> 
 
 def _number(
     numbering: Numbering, folder: Path, name: str, sentences: Sequence[bytes]
-) -> dict[str, object]:
+) -> SplitRecord:
     path = folder / f"{name}.txt"
     path.write_bytes(b"".join(sentence + b"\n" for sentence in sentences))
     return numbering.write(path, name)

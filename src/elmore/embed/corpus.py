@@ -16,11 +16,12 @@ from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
 
+from elmore.embed.block_files import Block, BlockSpool
 from elmore.embed.elmo import Elmo
 from elmore.embed.encode import encode_pooled, encode_words
-from elmore.embed.pooling import Layers, Pooling, check_layers, layers_dim
+from elmore.embed.layers import Layers, check_layers, layers_dim
+from elmore.embed.pooling import Pooling
 from elmore.embed.results import DType, TokenVectors
-from elmore.embed.spool import Block, BlockSpool
 from elmore.embed.texts import TokenizedText
 from elmore.embed.writers import check_out, open_writer
 from elmore.errors import ConfigError

@@ -14,8 +14,9 @@ from elmore.corpus.sentence_reader import SentenceReader
 from elmore.embed.cache import WordCache, WordVectors, read_cached_words
 from elmore.embed.encode import encode_pooled, encode_words
 from elmore.embed.fill import Filler, Sides, Substitutes
+from elmore.embed.layers import Layers
 from elmore.embed.pickled import copied, pickled_state, restore
-from elmore.embed.pooling import Layers, Pooling
+from elmore.embed.pooling import Pooling
 from elmore.embed.precision import PrecisionName
 from elmore.embed.progress import text_bar
 from elmore.embed.reader import EngineName, Reader

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from elmore.checks import one_of
-from elmore.embed.pooling import Layers, Pooling, check_layers, layers_dim, pool, select_layers
+from elmore.embed.layers import Layers, check_layers, layers_dim, select_layers
+from elmore.embed.pooling import Pooling, pool
 from elmore.embed.reader import CarriedState
 from elmore.embed.results import DType, Output, TokenVectors, converter
 from elmore.embed.texts import TokenizedText, with_marks

@@ -1,57 +1,13 @@
-"""Vectors of a text's tokens in, fewer out: the layers that were asked for, or one vector in all.
+"""The vectors of a text's tokens in, one vector out.
 
-Shapes: L+1 layers, T tokens, p projection_dim, D = 2p.
+Shapes: T tokens, D dimensions.
 """
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
-from elmore.errors import ConfigError
-from elmore.model import ScalarMix, context_states, expected_states, with_context_layer
-
-Layers = Literal["mix", "all", "top", "context", "expected"] | int
 Pooling = Literal["mean", "max", "first-last"]
-
-
-def check_layers(which: Layers, n_layers: int) -> None:
-    """Refuse layers that a model of `n_layers` (the token layer included) does not have."""
-    words = ("mix", "all", "top", "context", "expected")
-    known = which in words if isinstance(which, str) else type(which) is int and which >= 0
-    if not known or (isinstance(which, int) and which >= n_layers):
-        numbers = ", ".join(map(str, range(n_layers)))
-        raise ConfigError(f"layers is {which!r}; expected {', '.join(words)}, or one of {numbers}")
-
-
-def layers_dim(which: Layers, dim: int) -> int:
-    """Return the dimensions of a token's vector where `dim` is those of a layer."""
-    return dim // 2 if which == "expected" else dim
-
-
-def select_layers(
-    layers: Tensor, which: Layers, mix: ScalarMix, *, keep_sentence_marks: bool = False
-) -> Tensor:
-    """Return one layer of (L + 1, T + 2, D), which has the sentence marks; their mix; or all.
-
-    "context" and "expected" are what predicts each token: the top layer's forward state before it
-    and backward state after it, side by side, (T, D), or summed, (T, p).
-    """
-    places = slice(None) if keep_sentence_marks else slice(1, -1)
-    if which == "context":
-        return context_states(layers[-1])[places]
-    if which == "expected":
-        return expected_states(layers[-1])[places]
-    if which == "mix" and mix.context_layer:
-        layers = with_context_layer(layers)
-    layers = layers[:, places]
-    if which == "mix":
-        everywhere = torch.ones(1, layers.shape[1], dtype=torch.bool, device=layers.device)
-        mixed: Tensor = mix(layers[:, None], everywhere)
-        return mixed[0]
-    if which == "all":
-        return layers
-    return layers[-1 if which == "top" else which]
 
 
 def pool(vectors: Tensor, pooling: Pooling) -> Tensor:

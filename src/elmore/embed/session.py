@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elmore.embed.encode import encode_words
-from elmore.embed.pooling import Layers
+from elmore.embed.layers import Layers
 from elmore.embed.reader import CarriedState
 from elmore.embed.results import DType, Output, TokenVectors
 from elmore.embed.texts import Texts

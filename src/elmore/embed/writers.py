@@ -4,12 +4,14 @@ A file is written under another name and renamed at the end, so that it is never
 """
 
 import json
+import struct
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 import h5py
@@ -19,6 +21,8 @@ from elmore.embed.results import DType, TokenVectors
 from elmore.errors import ConfigError, MissingExtraError
 from elmore.folders import new_file
 from elmore.formats import NewHdf5
+
+_ZIP64 = 45  # the version of the format that has files of any size
 
 
 class VectorWriter(ABC):
@@ -58,6 +62,9 @@ class NpzWriter(VectorWriter):
 
     def __init__(self, path: Path) -> None:
         self._archive = zipfile.ZipFile(path, "w")
+        self._entries = _Entries(path.parent)
+        self._archive.filelist = self._entries  # type: ignore[assignment]
+        self._archive.NameToInfo = _NoNames()
 
     def write(self, number: int, text: TokenVectors) -> None:
         """Write the two arrays of one text."""
@@ -67,16 +74,64 @@ class NpzWriter(VectorWriter):
         }
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")  # no timestamp: the same vectors, the same bytes
+            entry.create_version = entry.extract_version = _ZIP64
             with self._archive.open(entry, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
     def close(self) -> None:
         """Write the archive's directory."""
-        self._archive.close()
+        try:
+            self._archive.close()
+        finally:
+            self._entries.close()
+
+
+class _Entries:
+    """The directory of an archive while it is written: in a file, as zipfile takes 0.4 kB each."""
+
+    _record = struct.Struct("<QQQB")  # offset, size, CRC-32, length of the name
+
+    def __init__(self, folder: Path) -> None:
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115  closed by close()
+        self._n_entries = 0
+
+    def append(self, entry: zipfile.ZipInfo) -> None:
+        name = entry.filename.encode()
+        numbers = (entry.header_offset, entry.file_size, entry.CRC, len(name))
+        self._file.write(self._record.pack(*numbers) + name)
+        self._n_entries += 1
+
+    def __len__(self) -> int:
+        return self._n_entries
+
+    def __iter__(self) -> Iterator[zipfile.ZipInfo]:
+        self._file.seek(0)
+        for _ in range(self._n_entries):
+            numbers = self._record.unpack(self._file.read(self._record.size))
+            entry = zipfile.ZipInfo(self._file.read(numbers[3]).decode())
+            entry.create_version = entry.extract_version = _ZIP64
+            entry.header_offset, entry.file_size, entry.CRC = numbers[:3]
+            entry.compress_size = entry.file_size
+            entry.external_attr = 0o600 << 16  # as zipfile has it
+            yield entry
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _NoNames(dict[str, zipfile.ZipInfo]):
+    """Where zipfile would remember each name, to warn of a second one."""
+
+    def __setitem__(self, name: str, entry: zipfile.ZipInfo) -> None:
+        pass
 
 
 class Hdf5Writer(VectorWriter):
-    """AllenNLP's layout: the number of the text as the key, and `sentence_to_index` as JSON."""
+    """AllenNLP's layout: the number of the text as the key, and `sentence_to_index` as JSON.
+
+    The sentences stay in memory until the end: the layout has them all in one string, which HDF5
+    writes at once.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = NewHdf5(path)

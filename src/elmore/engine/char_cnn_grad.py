@@ -1,9 +1,9 @@
 """Forward and backward pass of the char CNN: the token encoder in training.
 
 The distinct words of a batch are encoded once each. The convolution is a sum of table rows, as in
-table_cnn.py. Max-pooling keeps one position of each filter, so only that one has a gradient: it is
-added to the table rows that were looked up there, and passes through the tables to the filters and
-the character embeddings.
+fast_char_cnn.py. Max-pooling keeps one position of each filter, so only that one has a gradient: it
+is added to the table rows that were looked up there, and passes through the tables to the filters
+and the character embeddings.
 
 Shapes: W words, C characters, d char_dim, n filters of one width w, F all filters, p
 projection_dim.

@@ -1,6 +1,6 @@
 """The fast engine: the network of bilm.py, arranged for a CPU.
 
-- Each distinct word is convolved once, by table lookups (table_cnn.py).
+- Each distinct word is convolved once, by table lookups (fast_char_cnn.py).
 - Sentences are packed: longest first, time step after time step, so that the batch shrinks as
   sentences end and no padding is computed.
 - The input-to-gates product of a layer is one matrix product for many steps. The first layer's is
@@ -22,9 +22,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmore.engine.engine import EngineOutput, PackedSentences
+from elmore.engine.fast_char_cnn import PRODUCT_WORDS, TableCnn
 from elmore.engine.lstm_steps import compiled_lstm_steps
 from elmore.engine.matmul import Matmul, products
-from elmore.engine.table_cnn import PRODUCT_WORDS, TableCnn
 from elmore.engine.threads import TwoThreads
 from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.char_cnn import CharCnn

@@ -25,7 +25,7 @@ from torch import Tensor
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import shared_mode
 from elmore.formats.arrays import check_arrays
-from elmore.formats.safetensors_files import read_safetensors
+from elmore.formats.safetensors_files import read_safetensors, sort_header
 from elmore.metadata import convert_metadata, parse_json
 from elmore.model import BiLMConfig, context_states, expected_states
 
@@ -128,6 +128,7 @@ def write_calibration(calibration: Calibration, folder: Path) -> None:
     header = msgspec.structs.asdict(_Header(FORMAT, facts))
     try:
         save_file(tensors, folder / CALIBRATION, header)
+        sort_header(folder / CALIBRATION)
         shared_mode(folder / CALIBRATION)  # safetensors makes it private
     except SafetensorError as error:  # such as a full disk
         raise OSError(f"{folder / CALIBRATION} cannot be written: {error}") from None

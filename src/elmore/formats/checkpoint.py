@@ -1,6 +1,8 @@
 """All that resuming needs, in one file: safetensors, with the numbers in its header.
 
-A file is written beside and renamed, so the one before is whole until the new one is.
+A file is written beside and renamed, so the one before is whole until the new one is. Its header
+has a checksum of all tensors and facts, which is verified when it is read; files of earlier
+versions have none.
 """
 
 import json
@@ -10,12 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+import xxhash
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from elmore.errors import FormatError
 from elmore.folders import sync
+from elmore.formats.safetensors_files import sort_header
 from elmore.metadata import parse_json
 
 FORMAT = "elmore-checkpoint-1"
@@ -29,6 +34,8 @@ class Checkpoint:
     """Weights, what the optimizer remembers, and the LSTM states of all streams."""
     facts: Mapping[str, Any]
     """The update's number, what was measured so far, and the recipe."""
+    has_checksum: bool = False
+    """Whether the file that it was read from has one."""
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -37,10 +44,14 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     beside = path.with_name(f"{path.name}.part")
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir()
-    header = {"format": FORMAT, "facts": json.dumps(checkpoint.facts, ensure_ascii=False)}
-    tensors = {name: tensor.detach().cpu() for name, tensor in checkpoint.tensors.items()}
+    facts = json.dumps(checkpoint.facts, ensure_ascii=False)
+    tensors = {
+        name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()
+    }
+    header = {"format": FORMAT, "facts": facts, "checksum": _checksum(facts, tensors)}
     try:
         save_file(tensors, beside / path.name, header)
+        sort_header(beside / path.name)
         sync(beside / path.name)
         (beside / path.name).replace(path)
         sync(path.parent)
@@ -50,8 +61,8 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
-    """Read a checkpoint that `write_checkpoint` wrote."""
+def read_checkpoint(path: Path, *, fix: str = "remove it to begin this run again") -> Checkpoint:
+    """Read a checkpoint that `write_checkpoint` wrote; `fix` says what to do without it."""
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
@@ -61,9 +72,22 @@ def read_checkpoint(path: Path) -> Checkpoint:
                 )
             # copied: matrix products round by how memory is aligned
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-            facts = parse_json(header.get("facts", "").encode(), path)
-            return Checkpoint(tensors, facts)
-    except SafetensorError as error:
-        raise FormatError(
-            f"{path} cannot be read ({error}); remove it to begin this run again"
-        ) from None
+    except (SafetensorError, ValueError, TypeError, OverflowError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise FormatError(f"{path} cannot be read ({reason}); {fix}") from None
+    if unknown := header.keys() - {"format", "facts", "checksum"}:
+        raise FormatError(f"{path} is damaged: its header has {', '.join(sorted(unknown))}; {fix}")
+    facts = header.get("facts", "")
+    if "checksum" in header and header["checksum"] != _checksum(facts, tensors):
+        raise FormatError(f"{path} is damaged: its checksum does not match its content; {fix}")
+    return Checkpoint(tensors, parse_json(facts.encode(), path), "checksum" in header)
+
+
+def _checksum(facts: str, tensors: Mapping[str, Tensor]) -> str:
+    """Return the checksum of all that a checkpoint holds (XXH3, 128 bits)."""
+    digest = xxhash.xxh3_128(facts.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

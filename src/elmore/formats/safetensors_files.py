@@ -3,6 +3,7 @@
 The library holds a header against the file's size before it reads anything.
 """
 
+import json
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,3 +28,15 @@ def read_safetensors(
     except (SafetensorError, ValueError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{path} cannot be read ({reason}); {fix}") from None
+
+
+def sort_header(path: Path) -> None:
+    """Put a header's own words in order; the library's is random, and so would be the checksum."""
+    with path.open("r+b") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(size))
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        content = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+        assert len(content) <= size
+        file.seek(8)
+        file.write(content.ljust(size))

@@ -27,6 +27,8 @@ SoftmaxKind = Literal["auto", "full", "sampled"]
 StaticPlace = Literal["word_table", "softmax"]
 Lookup = Literal["any-case", "exact"]
 
+_LARGEST = 2**31 - 1  # beyond it a number is a mistake
+
 
 @dataclass(frozen=True)
 class StaticConfig:
@@ -64,8 +66,8 @@ class StaticConfig:
             raise ConfigError(f"static_scale is {self.static_scale}; expected a number above 0")
         one_of(Lookup, static_lookup=self.static_lookup)
         at_least(
-            1, skipgram_dim=self.skipgram_dim, skipgram_window=self.skipgram_window,
-            skipgram_epochs=self.skipgram_epochs,
+            1, largest=_LARGEST, skipgram_dim=self.skipgram_dim,
+            skipgram_window=self.skipgram_window, skipgram_epochs=self.skipgram_epochs,
         )  # fmt: skip
 
     @property
@@ -130,12 +132,13 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         at_least(
-            1, batch_size=self.batch_size, unroll_steps=self.unroll_steps,
+            1, largest=_LARGEST, batch_size=self.batch_size, unroll_steps=self.unroll_steps,
             accumulate=self.accumulate, n_samples=self.n_samples,
             evaluate_every=self.evaluate_every, max_held_out_tokens=self.max_held_out_tokens,
             checkpoint_every=self.checkpoint_every,
         )  # fmt: skip
-        at_least(0, warmup_steps=self.warmup_steps, patience=self.patience, seed=self.seed)
+        at_least(0, largest=_LARGEST, warmup_steps=self.warmup_steps, patience=self.patience)
+        at_least(0, seed=self.seed)
         if self.seed >= 2**63:
             raise ConfigError(f"seed is {self.seed}; expected less than 2^63")
         one_of(SoftmaxKind, softmax=self.softmax)

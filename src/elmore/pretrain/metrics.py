@@ -2,20 +2,38 @@
 
 metrics.jsonl holds nothing that depends on the clock: a run that was stopped and resumed has the
 very same lines. A checkpoint stores the length of the file, which is truncated to it on resuming.
+Lines that are missing or damaged all the same, as after a power failure, do not stop a run.
 """
 
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from elmore.errors import FormatError
+import msgspec
+
+from elmore.errors import ElmoreWarning
 from elmore.folders import new_file
 
 METRICS, CURVE, TENSORBOARD = "metrics.jsonl", "curve.png", "tensorboard"
+
+
+class _Update(msgspec.Struct):
+    update: int
+    tokens: int
+    forward_loss: float
+    backward_loss: float
+
+
+class _Measurement(msgspec.Struct):
+    update: int
+    tokens: int
+    held_out_forward: float
+    held_out_backward: float
 
 
 class Metrics:
@@ -24,15 +42,18 @@ class Metrics:
     def __init__(self, folder: Path, length: int) -> None:
         """Append after `length` bytes."""
         self.path = folder / METRICS
-        found = self.path.stat().st_size if self.path.exists() else 0
-        if found < length:
-            raise FormatError(
-                f"{self.path} has {found} bytes, fewer than the {length} of the last checkpoint; "
-                "restore it, or begin again in another --out"
+        content = self.path.read_bytes()[:length] if self.path.exists() else b""
+        whole = b"".join(line for line in content.splitlines(keepends=True) if _is_whole(line))
+        if len(whole) < length:
+            warnings.warn(
+                f"{self.path} lacks or damages lines that were there at the last checkpoint; "
+                "training resumes without them",
+                ElmoreWarning,
+                stacklevel=2,
             )
+        with new_file(self.path) as beside:
+            beside.write_bytes(whole)
         self._file = self.path.open("ab")
-        self._file.truncate(length)
-        self._file.seek(0, os.SEEK_END)  # truncating does not move the position
         self._board = _tensorboard(folder)
 
     def write(self, facts: dict[str, Any], *, speed: float | None = None) -> None:
@@ -62,6 +83,16 @@ def read_metrics(folder: Path) -> Iterator[dict[str, Any]]:
     with (folder / METRICS).open("rb") as file:
         for line in file:
             yield json.loads(line)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return whether a line is one that was written."""
+    kind = _Measurement if b'"held_out_' in line else _Update
+    try:
+        msgspec.json.decode(line, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return line.endswith(b"\n")
 
 
 def _tensorboard(folder: Path) -> Any:

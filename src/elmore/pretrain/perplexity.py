@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from elmore.corpus.manifest import Count
 from elmore.corpus.shards import Corpus, Split
 from elmore.engine import FastEngine, PackedSentences
 from elmore.engine.batching import token_budget_batches
@@ -45,11 +46,11 @@ _CALIBRATION_WORDS = 100_000
 class Score:
     """The negative log-likelihood of some text, and what its perplexity is computed from."""
 
-    n_predictions: int
+    n_predictions: Count
     """Of each direction: words and sentence marks."""
-    n_unknown: int
+    n_unknown: Count
     """Words outside the vocabulary, which are predicted as `<UNK>`."""
-    n_words: int
+    n_words: Count
     forward_nll: float
     """The sum over the predictions of the forward direction."""
     backward_nll: float
@@ -219,7 +220,7 @@ def calibration_of(bilm: BiLM, corpus: Corpus) -> Calibration:
     """Measure the layers of a model on held-out text, or on training text where there is none."""
     split = corpus.held_out if corpus.held_out.n_words else corpus.training
     layers = corpus_scorer(bilm, corpus).layers(_sentences(split, _CALIBRATION_WORDS))
-    return measure_calibration(layers, [text["name"] for text in corpus.manifest["texts"]])
+    return measure_calibration(layers, corpus.text_names)
 
 
 def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:

@@ -11,9 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from elmore.corpus.config import CorpusConfig
+from elmore.corpus.manifest import CorpusFile
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import as_tuples, read_json
+from elmore.folders import as_tuples
+from elmore.metadata import convert_metadata, read_limited, read_metadata
 from elmore.model import CharCnnConfig, LstmConfig
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 
@@ -24,6 +28,45 @@ TABLES: dict[str, type] = {
     "static": StaticConfig,
     "training": TrainingConfig,
 }
+_MAX_BYTES = 2**20
+_FIX = "correct it"
+
+Table = dict[str, Any]
+
+
+class RecipeFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The tables of a recipe, each with the fields that it has."""
+
+    corpus: Table = {}
+    token_encoder: Table = {}
+    lstm: Table = {}
+    static: Table = {}
+    training: Table = {}
+
+
+class StaticRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What run.json says of static vectors."""
+
+    name: str
+    """The file, without its folder, or skipgram."""
+    files: dict[str, CorpusFile] | None = None
+    """Sizes and hashes of the file or of those in the folder."""
+
+
+class RunFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """run.json."""
+
+    recipe: dict[str, Table]
+    start: str | None
+    """The hash of the model that the run started from."""
+    static: StaticRecord | None = None
+    """The static vectors that it started from."""
+    checksum: str | None = None
+
+
+def read_run(path: Path) -> RunFile:
+    """Read the run.json of a training run."""
+    return read_metadata(path, RunFile, fix="restore it, or begin again in another --out")
 
 
 def bundled_recipes() -> dict[str, Path]:
@@ -41,29 +84,32 @@ def read_recipe(name_or_path: str, changes: Mapping[str, Any] | None = None) -> 
             f"there is no recipe {name_or_path!r}; expected one of {', '.join(bundled)}, "
             "or a TOML file"
         )
-    if path.suffix == ".json":
-        return recipe_from(_changed(read_json(path).get("recipe", {}), changes), str(path))
+    content = read_run(path).recipe if path.suffix == ".json" else _read_toml(path)
+    recipe = recipe_from(content, str(path))
+    for table, cls in TABLES.items():
+        given = {
+            name: _value(name, value)
+            for name, value in (changes or {}).items()
+            if name in _fields(cls)
+        }
+        changed = dataclasses.replace(getattr(recipe, table), **given)
+        recipe = dataclasses.replace(recipe, **{table: changed})
+    return recipe
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_bytes().decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is not TOML ({error}); fix it") from None
-    return recipe_from(_changed(content, changes), str(path))
-
-
-def _changed(content: dict[str, Any], changes: Mapping[str, Any] | None) -> dict[str, Any]:
-    for name, value in (changes or {}).items():
-        table = next(table for table, cls in TABLES.items() if name in _fields(cls))
-        content.setdefault(table, {})[name] = value
-    return content
+        return tomllib.loads(read_limited(path, _MAX_BYTES).decode("utf-8"))
+    except RecursionError:
+        raise FormatError(f"{path} is not TOML (it is nested too deeply); {_FIX}") from None
+    except ValueError as error:  # tomllib's are, and numbers of thousands of digits
+        raise FormatError(f"{path} is not TOML ({error}); {_FIX}") from None
 
 
 def recipe_from(content: Mapping[str, Any], where: str) -> Recipe:
     """Make a recipe of the tables that `where` holds."""
-    unknown = content.keys() - TABLES.keys()
-    if unknown:
-        raise FormatError(f"{where} has the unknown {', '.join(sorted(unknown))}")
-    parts = {name: _part(name, content.get(name, {}), where) for name in TABLES}
-    return Recipe(**parts)
+    tables = convert_metadata(content, RecipeFile, where, fix=_FIX)
+    return Recipe(**{name: _part(name, getattr(tables, name), where) for name in TABLES})
 
 
 def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
@@ -74,35 +120,22 @@ def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _part(table: str, content: Any, where: str) -> Any:
-    cls = TABLES[table]
-    if not isinstance(content, dict):
-        raise FormatError(f"{where}: expected a table, got {content!r}")
-    unknown = content.keys() - _fields(cls)
-    if unknown:
-        raise FormatError(
-            f"{where} has the unknown {', '.join(sorted(unknown))}; expected some of "
-            f"{', '.join(sorted(_fields(cls)))}"
-        )
-    missing = {name for name in _fields(cls, required=True) if name not in content}
-    if missing:
-        raise FormatError(f"{where} lacks {', '.join(sorted(missing))} in [{table}]")
-    values = {
-        name: None if value == "none" else as_tuples(value) for name, value in content.items()
+def _part(table: str, content: Table, where: str) -> Any:
+    defaults = {
+        field.name: field.default
+        for field in dataclasses.fields(TABLES[table])
+        if field.default is not dataclasses.MISSING
     }
-    if values.get("decay", "") is None:
-        values["decay"] = "none"  # here the word is a value itself
-    try:
-        return cls(**values)
-    except TypeError as error:
-        raise FormatError(f"{where}: {error}") from None
+    given = {name: _value(name, value) for name, value in content.items()}
+    return convert_metadata(defaults | given, TABLES[table], where, at=table, fix=_FIX)
 
 
-def _fields(cls: type, *, required: bool = False) -> set[str]:
-    """Return the names of all fields, or of those that have no default."""
+def _value(name: str, value: Any) -> Any:
+    if value == "none" and name != "decay":  # where the word is a value itself
+        return None
+    return as_tuples(value)
+
+
+def _fields(cls: type) -> set[str]:
     assert dataclasses.is_dataclass(cls)
-    return {
-        field.name
-        for field in dataclasses.fields(cls)
-        if not required or field.default is dataclasses.MISSING
-    }
+    return {field.name for field in dataclasses.fields(cls)}

@@ -8,34 +8,38 @@ call on the same folder resumes where it stopped.
 import dataclasses
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from elmore.corpus.prepare import OnStage, prepare
 from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError
 from elmore.folders import is_format, read_json, remove_unfinished, write_json
 from elmore.formats import Pretrained, write_native
+from elmore.formats.arrays import check_arrays
 from elmore.formats.checkpoint import read_checkpoint
 from elmore.formats.native import CONFIG
 from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
+from elmore.metadata import convert_metadata
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.loop import BEST, LAST, OnUpdate, Trainer
+from elmore.pretrain.initial_network import Start, fill, new_bilm
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score, calibration_of
-from elmore.pretrain.recipes import TABLES, recipe_to
-from elmore.pretrain.start import Start, fill, new_bilm
+from elmore.pretrain.recipes import TABLES, RunFile, StaticRecord, read_run, recipe_to
 from elmore.pretrain.static_start import (
     SKIPGRAM,
     STATIC,
     describe_static,
     prepare_static,
 )
+from elmore.pretrain.trainer import BEST, LAST, BestFacts, OnUpdate, Trainer
 from elmore.static import StaticVectors
 
 CORPUS, MODEL, NEW_MODEL, RUN = "corpus", "model", "model.new", "run.json"
@@ -83,12 +87,13 @@ def pretrain(
     processes = ProcessGroup()
     try:
         with locked_folder(folder) if processes.is_first else nullcontext():
+            corpus = None
             if processes.is_first:
-                prepare_run(
+                corpus = prepare_run(
                     paths, folder, recipe, start, n_processes=n_processes, on_progress=on_progress
                 )
             processes.wait()
-            corpus = Corpus.load(folder / CORPUS)
+            corpus = corpus or Corpus.load(folder / CORPUS)
             bilm = new_bilm(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
                 fill(bilm, corpus, recipe, start, StaticVectors.load(folder / STATIC))
@@ -140,12 +145,12 @@ def prepare_run(
     """Prepare or load the corpus of a run; refuse other settings than it was begun with."""
     _check_is_run(folder)
     path = folder / RUN
-    begun = read_json(path) if path.exists() else {}
-    content = {
-        "recipe": recipe_to(recipe),
-        "start": start and start.model.fingerprint(),
-        "static": _describe_static(recipe, begun),
-    }
+    begun = read_run(path) if path.exists() else None
+    content = RunFile(
+        recipe=_as_json(recipe_to(recipe)),
+        start=start.model.fingerprint() if start else None,
+        static=_describe_static(recipe, begun),
+    )
     if begun and (folder / LAST).exists():  # until then nothing depends on it
         _check_same(begun, content, folder)
     elif not _is_same_static(begun, content):
@@ -168,27 +173,27 @@ def prepare_run(
     return corpus
 
 
-def _describe_static(recipe: Recipe, begun: Mapping[str, Any]) -> dict[str, Any] | None:
+def _describe_static(recipe: Recipe, begun: RunFile | None) -> StaticRecord | None:
     """Describe the static vectors, by run.json if the file is gone since."""
-    name, before = recipe.static.static, begun.get("static")
-    if name and before and before["name"] == Path(name).name and not Path(name).exists():
-        return dict(before)
+    name, before = recipe.static.static, begun and begun.static
+    if name and before and before.name == Path(name).name and not Path(name).exists():
+        return before
     return describe_static(recipe.static)
 
 
-def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+def _check_same(begun: RunFile, wanted: RunFile, folder: Path) -> None:
     """Refuse to resume with another recipe than the one that the run was begun with."""
-    if begun.get("start") != wanted["start"]:
+    if begun.start != wanted.start:
         raise ConfigError(
             f"{folder} was begun from another model; choose another --out, or remove it"
         )
-    if begun.get("static") != wanted["static"]:
+    if begun.static != wanted.static:
         raise ConfigError(
             f"{folder} was begun with other static vectors; choose another --out, or give the same"
         )
-    for table, fields in _as_json(wanted["recipe"]).items():
+    for table, fields in wanted.recipe.items():
         # A run of an earlier version does not have newer fields.
-        recipe = _defaults(table) | begun.get("recipe", {}).get(table, {})
+        recipe = _defaults(table) | begun.recipe.get(table, {})
         for name, value in fields.items():
             before = recipe.get(name)
             if before != value and name not in _MAY_CHANGE:
@@ -198,10 +203,12 @@ def _check_same(begun: dict[str, Any], wanted: dict[str, Any], folder: Path) -> 
                 )
 
 
-def _is_same_static(begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def _is_same_static(begun: RunFile | None, wanted: RunFile) -> bool:
     """Return whether the static vectors of a run are the ones that are wanted."""
-    recipes = [_as_json(content.get("recipe", {}).get("static")) for content in (begun, wanted)]
-    return bool(begun.get("static") == wanted["static"] and recipes[0] == recipes[1])
+    if begun is None:
+        return False
+    recipes = [content.recipe.get("static") for content in (begun, wanted)]
+    return begun.static == wanted.static and recipes[0] == recipes[1]
 
 
 def _defaults(table: str) -> dict[str, Any]:
@@ -224,18 +231,24 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
     best = trainer.folder / BEST
     update, score = trainer.update, trainer.held_out
     if trainer.best is not None and best.exists():
-        checkpoint = read_checkpoint(best)
+        checkpoint = read_checkpoint(best, fix="remove it to have the last weights instead")
+        facts = convert_metadata(checkpoint.facts, BestFacts, best)
+        check_arrays(
+            {name: tuple(tensor.shape) for name, tensor in checkpoint.tensors.items()},
+            {name: tuple(tensor.shape) for name, tensor in trainer.bilm.state_dict().items()},
+            best,
+        )
         trainer.bilm.load_state_dict(dict(checkpoint.tensors))
-        update, score = checkpoint.facts["update"], Score(**checkpoint.facts["held_out"])
+        update, score = facts.update, facts.held_out
     training: dict[str, Any] = {
         "recipe": recipe_to(recipe),
         "updates": update,
         "tokens": update * trainer.tokens_per_update,
         "training_words": trainer.corpus.training.n_words,
-        "texts": [text["name"] for text in trainer.corpus.manifest["texts"]],
+        "texts": trainer.corpus.text_names,
     }
-    if (static := read_json(trainer.folder / RUN).get("static")) is not None:
-        training["static"] = static
+    if (static := read_run(trainer.folder / RUN).static) is not None:
+        training["static"] = msgspec.to_builtins(static)
     if score is not None:
         training["held_out"] = {
             "softmax": "full",

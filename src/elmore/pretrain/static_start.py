@@ -15,7 +15,6 @@ projection_dim.
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from torch import Tensor
 
 from elmore.corpus.config import N_MARKS
 from elmore.corpus.files import fingerprint
+from elmore.corpus.manifest import CorpusFile
 from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
@@ -31,6 +31,7 @@ from elmore.errors import ConfigError, DataError
 from elmore.model import BiLM
 from elmore.model.word_table import CharWordTable
 from elmore.pretrain.config import StaticConfig
+from elmore.pretrain.recipes import StaticRecord
 from elmore.static import StaticVectors
 from elmore.static.skipgram import SkipGramConfig, train_skipgram
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Vocab
@@ -43,19 +44,19 @@ STATIC = "static"  # the folder in a run with the vectors of its vocabulary
 _RIDGE = 1.0  # the penalty of the map into a trained model's space
 
 
-def describe_static(config: StaticConfig) -> dict[str, Any] | None:
-    """Return what run.json says of static vectors: their name, and hashes of the files."""
+def describe_static(config: StaticConfig) -> StaticRecord | None:
+    """Return what run.json says of static vectors."""
     if config.static is None:
         return None
     if config.static == SKIPGRAM:
-        return {"name": SKIPGRAM}
+        return StaticRecord(SKIPGRAM)
     path = Path(config.static)
     if not path.exists():
         raise ConfigError(
             f"there is no file or folder {path}; --static takes static vectors, or skipgram"
         )
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return {"name": path.name, "files": {file.name: fingerprint(file) for file in files}}
+    return StaticRecord(path.name, {file.name: CorpusFile(**fingerprint(file)) for file in files})
 
 
 def prepare_static(

@@ -25,7 +25,7 @@ from msgspec import Meta, Struct
 
 from elmore.checksums import FileRecord, check_file, check_names
 from elmore.embed import Elmo
-from elmore.embed.pooling import layers_dim
+from elmore.embed.layers import layers_dim
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats.calibration import Layer
 from elmore.metadata import read_metadata

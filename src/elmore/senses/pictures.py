@@ -98,7 +98,7 @@ def draw_map(
             layout="constrained", squeeze=False,
         )  # fmt: skip
         for (layer, vectors), axis in zip(by_layer.items(), axes[0], strict=True):
-            points = _flat(vectors, projection)
+            points = project_to_plane(vectors, projection)
             for sense, label, color, marker in zip(
                 senses, labels, cycle(_COLORS), cycle(_MARKERS), strict=False
             ):
@@ -130,7 +130,7 @@ def _legend(sense: Sense) -> str:
     return f"{sense.name} ({sense.share:.0%}): {words}"
 
 
-def _flat(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Floats:
+def project_to_plane(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Floats:
     """Return points in the plane, (N, 2)."""
     centred = unit_norm(vectors)
     centred = centred - centred.mean(axis=0)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import xxhash
 
 from elmore.embed import Elmo
-from elmore.embed.pooling import Layers
+from elmore.embed.layers import Layers
 from elmore.embed.results import DType
 
 TokenTuple = tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Text to tokens to ids. Imports neither torch nor the rest of elmore."""
+"""Text to tokens to ids. Imports no torch and opens no text file."""
 
 from elmore.text.char_words import CharWordEncoder
 from elmore.text.chars import (

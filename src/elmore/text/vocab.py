@@ -11,7 +11,7 @@ from elmore.metadata import read_limited
 from elmore.text.chars import UNKNOWN
 
 _BOM = "\ufeff"  # the byte order mark
-_MAX_BYTES, _MAX_WORDS = 2**28, 2**24  # what no softmax has rows for
+_MAX_BYTES, _MAX_LINES = 2**28, 2**24  # what no softmax has rows for
 
 
 class Vocab:
@@ -61,8 +61,8 @@ class Vocab:
     def load(cls, path: Path) -> "Vocab":
         """Load a vocabulary file: UTF-8, a word a line."""
         content = read_limited(path, _MAX_BYTES)
-        if content.count(b"\n") > _MAX_WORDS:
-            raise FormatError(f"{path} has more than {_MAX_WORDS:,} lines; expected a vocabulary")
+        if content.count(b"\n") > _MAX_LINES:
+            raise FormatError(f"{path} has more than {_MAX_LINES:,} lines; expected a vocabulary")
         try:
             text = content.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -11,15 +11,19 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
+import msgspec
 import torch
 from torch import Tensor
 
+from elmore.corpus.manifest import Count
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import Parameters, row_weights
 from elmore.engine.word_table_grad import RowGradient
 from elmore.errors import ConfigError, DataError
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from elmore.metadata import convert_metadata
 from elmore.model import BiLM, BiLMState
 from elmore.model.lstm import LstmState
 from elmore.pretrain.batches import Streams
@@ -32,6 +36,24 @@ from elmore.pretrain.perplexity import Score, corpus_scorer, score_split
 from elmore.pretrain.step import WORD_TABLE, TrainingStep, Update
 
 LAST, BEST = "last.safetensors", "best.safetensors"
+
+
+class LastFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The numbers in the header of `LAST`."""
+
+    update: Count
+    n_since_best: Count
+    held_out: Score | None
+    best: Score | None
+    metrics_length: Count
+    seconds: Annotated[float, msgspec.Meta(ge=0)]
+
+
+class BestFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The numbers in the header of `BEST`."""
+
+    update: Count
+    held_out: Score
 
 
 @dataclass(frozen=True)
@@ -232,7 +254,7 @@ class Trainer:
             )
             draw_curve(self.folder)
             if self.best is score:
-                facts = {"update": self.update, "held_out": asdict(score)}
+                facts = msgspec.to_builtins(BestFacts(self.update, score))
                 write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))
 
     def _tensor(self, numbers: list[float]) -> Tensor:
@@ -261,25 +283,32 @@ class Trainer:
                 **{f"bilm.{name}": tensor for name, tensor in self.bilm.state_dict().items()},
                 **{f"optimizer.{name}": tensor for name, tensor in self.optimizer.state()},
             }
-            facts = {
-                "update": self.update,
-                "n_since_best": self.n_since_best,
-                "held_out": self.held_out and asdict(self.held_out),
-                "best": self.best and asdict(self.best),
-                "metrics_length": metrics.sync(),
-                "seconds": self.seconds,
-            }
-            write_checkpoint(self.folder / LAST, Checkpoint(tensors, facts))
+            facts = LastFacts(
+                update=self.update,
+                n_since_best=self.n_since_best,
+                held_out=self.held_out,
+                best=self.best,
+                metrics_length=metrics.sync(),
+                seconds=self.seconds,
+            )
+            write_checkpoint(self.folder / LAST, Checkpoint(tensors, msgspec.to_builtins(facts)))
 
     def _load(self, checkpoint: Checkpoint) -> None:
-        tensors, facts = checkpoint.tensors, checkpoint.facts
+        path, tensors = self.folder / LAST, checkpoint.tensors
+        facts = convert_metadata(checkpoint.facts, LastFacts, path)
         targets = {f"bilm.{name}": tensor for name, tensor in self.bilm.state_dict().items()}
         targets |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state()}
-        expected = {name: tuple(tensor.shape) for name, tensor in targets.items()}
-        found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-        if any(found.get(name) != shape for name, shape in expected.items()):
+        expected = {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in targets.items()}
+        for direction in ("forward", "backward"):
+            for name in "hc":
+                state = getattr(getattr(self.state, direction), name)
+                n_layers, _, dim = state.shape
+                shape = (n_layers, self.config.batch_size, dim)
+                expected[f"state.{direction}.{name}"] = (state.dtype, shape)
+        found = {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
+        if found != expected:
             raise ConfigError(
-                f"{self.folder / LAST} belongs to another network or optimizer; choose another "
+                f"{path} belongs to another network, batch_size or optimizer; choose another "
                 "--out, or remove it to begin again"
             )
         for name, tensor in targets.items():
@@ -290,18 +319,10 @@ class Trainer:
             LstmState(*(tensors[f"state.{direction}.{name}"][:, rows].to(like) for name in "hc"))
             for direction in ("forward", "backward")
         )
-        if tensors["state.forward.h"].shape[1] != self.config.batch_size:
-            raise ConfigError(
-                f"{self.folder / LAST} has {tensors['state.forward.h'].shape[1]} streams, "
-                f"batch_size is {self.config.batch_size}; they must be equal to resume"
-            )
         self.state = BiLMState(forward, backward)
-        self.update = facts["update"]
-        self.n_since_best = facts["n_since_best"]
-        self.held_out = facts["held_out"] and Score(**facts["held_out"])
-        self.best = facts["best"] and Score(**facts["best"])
-        self.seconds = facts["seconds"]
-        self._metrics_length = facts["metrics_length"]
+        self.update, self.n_since_best = facts.update, facts.n_since_best
+        self.held_out, self.best = facts.held_out, facts.best
+        self.seconds, self._metrics_length = facts.seconds, facts.metrics_length
 
 
 def _diverged(what: str) -> DataError:

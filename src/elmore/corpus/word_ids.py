@@ -4,10 +4,10 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from elmore.corpus.manifest import ShardRecord, SplitRecord
 from elmore.corpus.shards import write_shard
 from elmore.corpus.tokenizing import MARKS
 from elmore.text import UNKNOWN, Vocab
@@ -28,9 +28,9 @@ class Numbering:
         # Words of the text that look like marks are unknown words.
         self._rows |= {mark.encode("utf-8"): self._unknown for mark in MARKS}
 
-    def write(self, sentences: Path, name: str) -> dict[str, Any]:
+    def write(self, sentences: Path, name: str) -> SplitRecord:
         """Number a file of tokenized sentences; return the split's entry of the manifest."""
-        shards: list[dict[str, Any]] = []
+        shards: list[ShardRecord] = []
         with sentences.open("rb") as file:
             for shard in _cut_shards(file, self._rows, self._n_ids):
                 path = self.folder / f"{name}-{len(shards):05d}.shard"
@@ -38,19 +38,23 @@ class Numbering:
                 ids = np.asarray(shard.ids)
                 is_unknown = (ids == self._unknown) | (ids >= self._n_rows)
                 shards.append(
-                    {
-                        "file": path.name,
-                        "n_words": len(shard.ids),
-                        "n_sentences": len(shard.ends),
-                        "n_unknown": int(np.count_nonzero(is_unknown)),
-                        "n_outside": len(shard.outside),
-                        "first_outside": shard.first_outside,
-                    }
+                    ShardRecord(
+                        file=path.name,
+                        n_words=len(shard.ids),
+                        n_sentences=len(shard.ends),
+                        n_unknown=int(np.count_nonzero(is_unknown)),
+                        n_outside=len(shard.outside),
+                        first_outside=shard.first_outside,
+                    )
                 )
                 self._n_ids += len(shard.outside)
                 self.on_progress(len(shard.ids))
-        totals = ("n_words", "n_sentences", "n_unknown")
-        return {**{key: sum(shard[key] for shard in shards) for key in totals}, "shards": shards}
+        return SplitRecord(
+            n_words=sum(shard.n_words for shard in shards),
+            n_sentences=sum(shard.n_sentences for shard in shards),
+            n_unknown=sum(shard.n_unknown for shard in shards),
+            shards=tuple(shards),
+        )
 
 
 @dataclass

@@ -11,10 +11,10 @@ from elmore.corpus.tokenizing import draw_held_out
 from elmore.formats import Pretrained, read_native, read_pretrained, write_native
 from elmore.model import BiLMConfig, LstmConfig, WordTableConfig
 from elmore.pretrain.config import Part
+from elmore.pretrain.initial_network import Start, new_bilm, recipe_of_start
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.perplexity import NOTHING, score_texts
 from elmore.pretrain.run import pretrain
-from elmore.pretrain.start import Start, new_bilm, recipe_of_start
 from elmore.text import Vocab
 from tests.pretrain.small_runs import SMALL, small, write_text
 

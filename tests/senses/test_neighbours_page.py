@@ -2,7 +2,7 @@
 
 from elmore.senses.index import Occurrence
 from elmore.senses.neighbours import LayerNeighbours, Neighbour
-from elmore.senses.page import neighbours_page
+from elmore.senses.neighbours_page import neighbours_page
 from elmore.static.vectors import SimilarWord
 
 BAD = "<script>alert('\"&</script>"

@@ -1,15 +1,20 @@
 """The finished blocks of an unfinished file, in a folder beside it; checked before use."""
 
 import hashlib
+import io
 import json
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from elmore.embed.results import TokenVectors
 from elmore.embed.texts import TokenizedText
@@ -20,6 +25,10 @@ FORMAT = "elmore-blocks-1"
 
 _NOTHING = np.zeros((0, 0), dtype=np.float32)
 _BLOCK_ARRAYS = ("n_lines", "digest", "lengths", "tokens", "vectors")
+_UNREADABLE = (  # what zipfile and numpy raise for files that are damaged
+    OSError, EOFError, LookupError, ValueError, TypeError, ArithmeticError, RuntimeError,
+    SyntaxError, struct.error, zlib.error, zipfile.BadZipFile, tokenize.TokenError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,14 +53,13 @@ class BlockSpool:
         """Skip the lines of finished blocks; yield the number of texts of each."""
         while (path := self._path(self.n_blocks)).exists():
             block = _read_block(path)
-            n_lines, wanted = int(block["n_lines"]), str(block["digest"])
-            if _digest(islice(lines, n_lines)) != wanted:
+            if _digest(islice(lines, block.n_lines)) != block.digest:
                 raise DataError(
                     f"{self.folder} was made from other text than this; "
                     "remove it, or give the text that it was begun with"
                 )
             self.n_blocks += 1
-            yield len(block["lengths"])
+            yield len(block.lengths)
 
     def add(self, block: Block, vectors: list[TokenVectors]) -> None:
         """Save a block; once this returns, a kill does not lose it."""
@@ -71,12 +79,11 @@ class BlockSpool:
         """Yield the texts of all blocks."""
         for number in range(self.n_blocks):
             block = _read_block(self._path(number))
-            tokens = json.loads(block["tokens"].tobytes())
             start = 0
-            for length in block["lengths"].tolist():
+            for length in block.lengths:
                 stop = start + length
-                vectors = block["vectors"][..., start:stop, :]
-                yield TokenVectors(tuple(tokens[start:stop]), vectors, None)
+                vectors = block.vectors[..., start:stop, :]
+                yield TokenVectors(tuple(block.tokens[start:stop]), vectors, None)
                 start = stop
 
     def is_empty(self) -> bool:
@@ -94,12 +101,47 @@ class BlockSpool:
         return self.folder / f"{number:06d}.npz"
 
 
-def _read_block(path: Path) -> dict[str, Any]:
+class _SavedBlock(NamedTuple):
+    """What a block's file holds."""
+
+    n_lines: int
+    digest: str
+    lengths: list[int]
+    tokens: list[str]
+    vectors: npt.NDArray[np.floating[Any]]
+
+
+def _read_block(path: Path) -> _SavedBlock:
     try:
-        with np.load(path, allow_pickle=False) as opened:
-            return {name: opened[name] for name in _BLOCK_ARRAYS}
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise FormatError(f"{path} cannot be read ({error}); remove its folder") from None
+        with zipfile.ZipFile(path) as archive:
+            n_lines, digest, lengths, tokens, vectors = (
+                _read_array(archive, f"{name}.npy", path.stat().st_size) for name in _BLOCK_ARRAYS
+            )
+        block = _SavedBlock(
+            int(n_lines), str(digest), lengths.tolist(), json.loads(tokens.tobytes()), vectors
+        )
+        n_tokens = len(block.tokens)
+        if sum(block.lengths) != n_tokens or block.vectors.shape[-2] != n_tokens:
+            raise ValueError("it has more or fewer vectors than tokens")
+    except _UNREADABLE as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(
+            f"{path} is damaged ({reason}); remove its folder to begin again"
+        ) from None
+    return block
+
+
+def _read_array(archive: zipfile.ZipFile, name: str, max_bytes: int) -> npt.NDArray[Any]:
+    """Read an array of an archive, whose checksum (CRC-32) must match, into as much memory."""
+    entry = archive.getinfo(name)
+    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > max_bytes:
+        raise ValueError(f"{name} is not as it was written")
+    content = archive.read(entry)
+    header = io.BytesIO(content)
+    np.lib.format.read_magic(header)
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(header)
+    values = np.frombuffer(content, dtype, offset=header.tell())
+    return values.reshape(shape, order="F" if is_fortran else "C")
 
 
 def _digest(lines: Iterable[str]) -> str:

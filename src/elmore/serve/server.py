@@ -1,0 +1,99 @@
+"""An address in, a running server out, until it is told to stop."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+import uvicorn
+
+from elmore.errors import ConfigError
+from elmore.serve.app import create_app
+from elmore.serve.limits import Limits
+from elmore.serve.metrics import Metrics
+from elmore.serve.registry import load_registry
+from elmore.serve.samples import add_samples
+
+_MORE_S = 5.0  # to send what was computed in time
+
+
+class _Server(uvicorn.Server):
+    """Says when it listens, and takes a signal to stop as a success."""
+
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_start = on_start
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_start()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Finish what was accepted; a second Ctrl-C does not wait for it."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
+def serve(
+    *,
+    models: Sequence[str],
+    indexes: Sequence[str] | None,
+    tasks: Sequence[str],
+    host: str,
+    port: int,
+    limits: Limits,
+    api_key: str | None,
+    allow_origins: Sequence[str],
+    on_start: Callable[[str], None],
+    on_warning: Callable[[str], None],
+) -> None:
+    """Serve until Ctrl-C or SIGTERM; `on_start` is told the address when it is open.
+
+    Without `indexes`, those that came with the package are served; `on_warning` is told of each
+    that cannot be.
+    """
+    with bind(host, port) as listener:
+        metrics = Metrics()
+        registry = load_registry(models, indexes or (), tasks, limits=limits, metrics=metrics)
+        for said in add_samples(registry) if indexes is None else ():
+            on_warning(said)
+        app = create_app(registry, limits, metrics, api_key=api_key, allow_origins=allow_origins)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=round(limits.timeout_s + _MORE_S),
+        )
+        address = address_of(listener)
+        _Server(config, lambda: on_start(address)).run(sockets=[listener])
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a socket that has an address; it does not listen yet."""
+    if not 0 <= port <= 65_535:
+        raise ConfigError(f"the port is {port}; expected a number from 0 to 65535")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (socket.gaierror, UnicodeError):
+        raise ConfigError(f"there is no host {host!r}; give an address of this machine") from None
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":  # elsewhere it would let two servers share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(
+            f"cannot open {host}:{port} ({error.strerror}); stop what has it, "
+            "or choose another --port"
+        ) from None
+    return listener
+
+
+def address_of(listener: socket.socket) -> str:
+    """Return the address of a socket as a browser takes it."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,57 @@
+"""Routes that say which words a text expects: /fill, /scores."""
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from elmore.embed import WordScores
+from elmore.serve import answers, encoding, schemas
+from elmore.serve.registry import Registry
+from elmore.serve.texts import Fill, Score, TextReader, n_read
+
+
+def word_routes(registry: Registry, reader: TextReader) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(tags=["texts"])
+
+    @router.post("/fill", response_model=answers.FillAnswer)
+    async def fill(body: schemas.FillRequest) -> Response:
+        """The most probable words for each blank (`___`), or for the place of a word."""
+        model = registry.model(body.model)
+        elmo = model.elmo
+        counted = await reader.tokenize(body.texts, elmo.tokenizer, elmo.model.normalization)
+        work = Fill(elmo, body.word, body.sides, body.n)
+        found = await model.batcher.submit(body.texts, n_read(counted), work)
+        results = [
+            {
+                "text": number,
+                "tokens": place.tokens,
+                "place": place.place,
+                "words": place.words,
+                "probabilities": place.probabilities.tolist(),
+            }
+            for number, places in enumerate(found)
+            for place in places
+        ]
+        return await encoding.json_response({"model": model.name, "results": results})
+
+    @router.post("/scores", response_model=answers.ScoresAnswer)
+    async def scores(body: schemas.ScoresRequest) -> Response:
+        """How probable each word is from its left and from its right, by the full softmax."""
+        model = registry.model(body.model)
+        elmo = model.elmo
+        tokenized = await reader.tokenize(body.texts, elmo.tokenizer, elmo.model.normalization)
+        tokens = [text.tokens for text in tokenized]
+        found: list[WordScores] = await model.batcher.submit(tokens, n_read(tokenized), Score(elmo))
+        results = [
+            {
+                "tokens": text.tokens,
+                "spans": text.spans,
+                "forward": one.forward.tolist(),
+                "backward": one.backward.tolist(),
+                "known": one.known.tolist(),
+            }
+            for text, one in zip(tokenized, found, strict=True)
+        ]
+        return await encoding.json_response({"model": model.name, "results": results})
+
+    return router

@@ -1,0 +1,85 @@
+"""Commands that are killed at random moments and run again end as if nothing had happened.
+
+`make kills KILLS=100` kills each command so often.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmore import StaticVectors
+from tests.pretrain.small_runs import small_flags, write_text, write_vectors
+
+N_KILLS = int(os.environ.get("ELMORE_KILLS", "3"))
+HOME = Path(__file__).resolve().parents[1]  # from where `tests` is imported
+TASK = ["--n-epochs", "3", "--hidden-dim", "4", "--elmo", "none", "--tokenizer", "whitespace"]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """The files that the commands read, by name."""
+    text = write_text(tmp_path / "text.txt")
+    rows = [("good film", "yes"), ("bad film", "no"), ("a good one", "yes"), ("a bad one", "no")]
+    examples = tmp_path / "examples.tsv"
+    examples.write_text("text\tlabel\n" + "".join(f"{a}\t{b}\n" for a, b in rows * 6))
+    vectors = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
+    words = StaticVectors(["good", "bad", "film", "one", "a"], vectors)
+    words.write_text(tmp_path / "words.txt")
+    return {"text": text, "examples": examples, "words": tmp_path / "words.txt"}
+
+
+def kill(tmp_path: Path, *arguments: object) -> None:
+    (tmp_path / "runs").mkdir()
+    command = [sys.executable, "-m", "tests.killer", tmp_path / "runs", N_KILLS, *arguments]
+    done = subprocess.run(
+        list(map(str, command)),
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        cwd=HOME,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["killed"] == N_KILLS
+
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5", ".parquet", ".jsonl"])
+def test_embed(tmp_path: Path, files: dict[str, Path], tiny_model: Path, suffix: str) -> None:
+    kill(tmp_path, "embed", files["text"], "-m", tiny_model, "--out", f"out{suffix}", "--overwrite")
+
+
+def test_index(tmp_path: Path, files: dict[str, Path], tiny_model: Path) -> None:
+    kill(tmp_path, "index", files["text"], "-m", tiny_model, "--layers", "top", "--out", "out")
+
+
+def test_pretrain(tmp_path: Path, files: dict[str, Path]) -> None:
+    flags = small_flags(
+        n_epochs=2.0, held_out=0.1, evaluate_every=7, checkpoint_every=2, dropout=0.2,
+        static=str(write_vectors(tmp_path / "vectors.txt")),
+    )  # fmt: skip
+    kill(tmp_path, "pretrain", files["text"], *flags, "--out", "out")
+
+
+def test_train(tmp_path: Path, files: dict[str, Path]) -> None:
+    flags = ["--train", files["examples"], "--static", files["words"], *TASK]
+    kill(tmp_path, "train", "classify", *flags, "--out", "out")
+
+
+def test_compare(tmp_path: Path, files: dict[str, Path]) -> None:
+    flags = ["--train", files["examples"], "--static", files["words"], *TASK]
+    flags += ["--variants", "static", "--n-seeds", "2"]
+    kill(tmp_path, "compare", "classify", *flags, "--out", "out")
+
+
+def test_skipgram(tmp_path: Path, files: dict[str, Path]) -> None:
+    pytest.importorskip("gensim")
+    flags = ["--tokenizer", "whitespace", "--dim", "4", "--min-count", "1", "--n-epochs", "1"]
+    kill(tmp_path, "skipgram", files["text"], *flags, "--out", "out")
