@@ -11,13 +11,18 @@ from elmore.cli import arguments
 from elmore.pretrain.recipes import TABLES
 
 
-def _filters(_: Any, tokens: Sequence[Token]) -> tuple[tuple[int, int], ...]:
+def _filters(_: Any, tokens: Sequence[Token]) -> str:
     """Take convolutions as WIDTH:NUMBER, such as 1:32,2:32,3:64."""
     try:
-        pairs = [part.split(":") for part in tokens[0].value.split(",")]
-        return tuple((int(width), int(number)) for width, number in pairs)
+        _pairs(tokens[0].value)
     except ValueError:
         raise ValueError(f"got {tokens[0].value!r}, expected such as 1:32,2:32,3:64") from None
+    return tokens[0].value
+
+
+def _pairs(filters: str) -> tuple[tuple[int, int], ...]:
+    pairs = [part.split(":") for part in filters.split(",")]
+    return tuple((int(width), int(number)) for width, number in pairs)
 
 
 def _number_or_none(_: Any, tokens: Sequence[Token]) -> float | str:
@@ -34,7 +39,7 @@ def _field(field: Any, table: str, doc: str) -> tuple[str, Any, Any]:
     elif kind is int:
         options["converter"] = arguments.whole_number
     elif kind in (float | None, float | int | None):
-        options["converter"], kind = _number_or_none, str
+        options["converter"], kind = _number_or_none, float | Literal["none"]
     return field.name, Annotated[kind | None, Parameter(**options)], None
 
 
@@ -57,4 +62,7 @@ NO_FLAGS = RecipeFlags()
 
 def changes(flags: Any) -> dict[str, Any]:
     """Return the fields that were given."""
-    return {name: value for name, value in vars(flags).items() if value is not None}
+    given = {name: value for name, value in vars(flags).items() if value is not None}
+    if "filters" in given:
+        given["filters"] = _pairs(given["filters"])
+    return given

@@ -77,7 +77,7 @@ def _flags() -> type:
         options: dict[str, Any] = {"help": " ".join(docs[field.name].split()), "group": _SETTINGS}
         kind: Any = field.type
         if field.name == "layers":
-            options["converter"], kind = arguments.one_layer, str
+            options["converter"], kind = arguments.one_layer, Literal["mix", "top"] | int
         elif field.name == "cache":
             kind = Path
         elif kind is int:
