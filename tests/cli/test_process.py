@@ -123,9 +123,9 @@ def test_overwriting_resumes_after_a_kill(
     corpus.write_text("".join(f"the quick brown fox {i} times\n" for i in range(120)))
     out.write_text("old")
     small_slow_blocks = (
-        "import time; from elmore.embed import corpus, spool; corpus._MAX_BLOCK_TOKENS = 40; "
-        "add = spool.BlockSpool.add; "
-        "spool.BlockSpool.add = lambda *given: (add(*given), time.sleep(0.2))"
+        "import time; from elmore.embed import block_files, corpus; corpus._MAX_BLOCK_TOKENS = 40; "
+        "add = block_files.BlockSpool.add; "
+        "block_files.BlockSpool.add = lambda *given: (add(*given), time.sleep(0.2))"
     )
     command = ("embed", corpus, "-m", tiny_model, "--overwrite", "--out")
     process = start(*command, out, first=small_slow_blocks)

@@ -150,7 +150,7 @@ def test_another_run_is_not_mixed_in(tiny_model: Path, tmp_path: Path) -> None:
         embed_corpus(Elmo.from_pretrained(tmp_path / "other"), lines, out, options, nothing)
     assert {path: path.read_bytes() for path in (tmp_path / "out.npz.blocks").iterdir()} == blocks
     (tmp_path / "out.npz.blocks/000000.npz").write_bytes(b"")
-    with pytest.raises(FormatError, match=r"000000\.npz cannot be read"):
+    with pytest.raises(FormatError, match=r"000000\.npz is damaged"):
         embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, options, nothing)
 
 
