@@ -54,6 +54,7 @@ def skipgram(
     lock = out.with_name(f".{out.name}.lock")
     if out.exists():
         with locked(lock, out):  # so that one that a killed program left is removed
+            remove_unfinished(out)
             raise ConfigError(f"{out} exists already; choose another name")
     check_texts(texts)
     tokenizer_by_name(tokenizer)("")  # which raises if its extra is missing

@@ -57,7 +57,9 @@ def train(
     if out.exists():
         if is_format(out / CONFIG, FORMAT):
             with locked(lock, out):
-                remove_run(run)  # by a program that was killed after it had saved the task
+                # of a program that was killed after it had saved the task
+                remove_run(run)
+                remove_unfinished(out)
         raise ConfigError(f"{out} exists already; choose another name")
     model = new_task(task, elmo, static, settings)
     model.check_settings()
