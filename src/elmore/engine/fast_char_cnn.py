@@ -26,7 +26,7 @@ _MAX_POSITIONS = 2048
 PRODUCT_WORDS = 64
 
 
-class _Linear:
+class FastLinear:
     """A linear layer, (N, in) -> (N, out)."""
 
     def __init__(self, linear: torch.nn.Linear, products: Matmul) -> None:
@@ -44,11 +44,11 @@ class TableCnn:
     def __init__(self, cnn: CharCnn, products: Matmul) -> None:
         self.activation = cnn.activation
         self.highways = [
-            (_Linear(highway.gate, products), _Linear(highway.transform, products))
+            (FastLinear(highway.gate, products), FastLinear(highway.transform, products))
             for highway in cnn.highways
             if isinstance(highway, Highway)
         ]
-        self.projection = None if cnn.projection is None else _Linear(cnn.projection, products)
+        self.projection = None if cnn.projection is None else FastLinear(cnn.projection, products)
         characters = cnn.embedding.weight.detach()  # (characters, d)
         self.n_characters = len(characters)
         self.tables: list[Tensor] = []  # (w * characters, n) each
