@@ -257,12 +257,12 @@ def test_one_sentence(folder: Path, message: str, monkeypatch: pytest.MonkeyPatc
 
 def test_the_char_dic_of_another_folder(folder: Path) -> None:
     (folder / "char.dic").write_text((folder / "word.dic").read_text())
-    with pytest.raises(FormatError, match="the alphabet of .* lacks <bow>, <eow>"):
+    with pytest.raises(FormatError, match=r"the alphabet of .* lacks <bow>, <eow>"):
         read_pretrained(folder)
 
 
 def test_a_vocabulary_besides(folder: Path) -> None:
-    with pytest.raises(FormatError, match="is of ELMoForManyLangs, with its word.dic"):
+    with pytest.raises(FormatError, match=r"is of ELMoForManyLangs, with its word.dic"):
         read_pretrained(folder, folder / "word.dic")
 
 
