@@ -72,7 +72,7 @@ class TableCnn:
         n_words, width = char_ids.shape
         tables = self.tables
         if tables is None:
-            distinct, char_ids = char_ids.unique(return_inverse=True)
+            distinct, char_ids = torch.unique(char_ids, return_inverse=True)
             n_missing = -len(distinct) % _PRODUCT_CHARACTERS
             characters = F.pad(self.characters[distinct], (0, 0, 0, n_missing))
             starts = range(0, len(characters), _PRODUCT_CHARACTERS)
