@@ -53,7 +53,7 @@ def test_a_model_of_elmoformanylangs(elmore: Run) -> None:
     shown = ("tokens", "char_dim", "alphabet", "word_dim", "words", "max_characters", "forget_bias")
     assert [facts[name] for name in shown] == ["characters and words", 5, 25, 3, 11, 12, 0.0]
     assert "spelling" not in facts
-    assert facts["training"]["published_by"] == "ELMoForManyLangs"
+    assert facts["training"]["trained_with"] == "ELMoForManyLangs"
 
 
 def test_what_training_wrote_down(elmore: Run, broken_model: Path) -> None:

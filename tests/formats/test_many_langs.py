@@ -85,7 +85,7 @@ def test_what_it_is() -> None:
     assert (encoder.words.dim, encoder.max_characters) == (3, 12)
     assert model.bilm.config.lstm.forget_bias == 0
     assert model.tokenizer == "whitespace"
-    assert model.training["published_by"] == "ELMoForManyLangs"
+    assert model.training["trained_with"] == "ELMoForManyLangs"
     assert model.alphabet is not None
     assert "\u3000" in model.alphabet  # from a line without its first column
 
@@ -182,12 +182,22 @@ def truncate(file: str, size: int) -> Callable[[Path], None]:
 
 BIAS = "forward_layer_0.state_linearity.bias"
 WRONG: dict[str, Callable[[Path], object]] = {
-    r"encoder.pkl holds something other than weights \(posix.mkdir\), and code": code,
-    r"encoder.pkl holds something other than weights \(posix.mkdir\), and": code_in_a_zip,
+    r"encoder.pkl holds code \(posix.mkdir\), which is never run": code,
+    r"encoder.pkl holds code \(posix.mkdir\), which is never": code_in_a_zip,
+    r"encoder.pkl cannot be read as weights that torch.save wrote \(Unsupported operand": (
+        lambda f: (f / "encoder.pkl").write_bytes(b"<html>404</html>")
+    ),
+    r"encoder.pkl cannot .* \(Unsupported operand 149\); download": lambda f: (
+        f / "encoder.pkl"
+    ).write_bytes(pickle.dumps({"x": _Code()}, protocol=4)),
     "encoder.pkl cannot be read": truncate("encoder.pkl", 5000),
-    "token_embedder.pkl (cannot be read|holds something other)": truncate("token_embedder.pkl", 99),
+    "token_embedder.pkl cannot be read": truncate("token_embedder.pkl", 99),
     "there is no .*encoder.pkl": lambda f: (f / "encoder.pkl").unlink(),
     "encoder.pkl is compressed": compressed,
+    r"char_emb_layer.embedding.weight has shape \(\), expected \(25, 5\)": tensors(
+        lambda t: t.update({"char_emb_layer.embedding.weight": torch.tensor(1.0)}),
+        "token_embedder.pkl",
+    ),
     "encoder.pkl holds a list": lambda f: torch.save([], f / "encoder.pkl"),
     f"encoder.pkl lacks {BIAS}": tensors(lambda t: t.pop(BIAS), "encoder.pkl"),
     "encoder.pkl has unexpected x": tensors(lambda t: t.update(x=torch.zeros(1)), "encoder.pkl"),

@@ -4,22 +4,20 @@ config.json says little but where the architecture was on its author's disk (`co
 of that name is looked for in the folder, and the sample that all published models have is known by
 its name. A .dic has a line `token<TAB>row` for each row of a table.
 
-The pickles are loaded with `weights_only`: code in them is refused and never run.
+The pickles are read as tensors only (pickled_weights.py).
 """
 
-import pickle
 import re
-import zipfile
 from pathlib import Path, PureWindowsPath
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-import torch
 from torch import Tensor
 
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import many_langs_names as names
 from elmore.formats.arrays import check_arrays
+from elmore.formats.pickled_weights import read_state_dict
 from elmore.formats.pretrained import Pretrained, build_bilm, check_alphabet, check_vocab
 from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
 from elmore.model import (
@@ -204,59 +202,13 @@ def _read_dictionary(path: Path) -> Vocab:
 
 def _check_dictionary(dictionary: Vocab | None, file: str, table: Tensor | None, at: Path) -> None:
     """Refuse a dictionary of another model, by the number of its rows."""
-    if dictionary is not None and table is not None and len(table) != len(dictionary):
+    if dictionary is None or table is None or not table.dim():
+        return
+    if len(table) != len(dictionary):
         raise FormatError(
             f"{at.parent / file} has {len(dictionary):,} rows, but {at.name} was trained with "
             f"{len(table):,}; use the {file} that the model came with"
         )
-
-
-# --- weights --------------------------------------------------------------------------------------
-
-
-def _read_state_dict(path: Path) -> dict[str, Tensor]:
-    """Read a pickled state dict, as float tensors and nothing else."""
-    if not path.is_file():
-        raise FormatError(f"there is no {path}; the folder needs {TOKEN_EMBEDDER} and {ENCODER}")
-    try:
-        if zipfile.is_zipfile(path):  # newer files are; torch stores the parts as they are
-            with zipfile.ZipFile(path) as archive:
-                if any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist()):
-                    raise FormatError(f"{path} is compressed; expected what torch.save writes")
-        found: Any = torch.load(path, map_location="cpu", weights_only=True)
-    except FormatError:
-        raise
-    except pickle.UnpicklingError as error:
-        code = re.search(r"(?:GLOBAL|global:?|function:?|class:?) ([\w.]+)", str(error))
-        named = f" ({code[1][:100]})" if code else ""
-        raise FormatError(
-            f"{path} holds something other than weights{named}, and code in a file is never run; "
-            "download it again, from its publisher"
-        ) from None
-    except Exception as error:  # which one depends on the place of the damage
-        reason = " ".join(str(error).split())[:200]
-        raise FormatError(
-            f"{path} cannot be read ({type(error).__name__}: {reason}); download it again"
-        ) from None
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise FormatError(f"{path} holds a {type(found).__name__}; expected tensors by name")
-    for name, tensor in found.items():
-        if not _is_plain(tensor):
-            raise FormatError(
-                f"{path}: {name[:100]} is not a tensor of floating point with all its numbers; "
-                "download it again"
-            )
-    return dict(found)
-
-
-def _is_plain(tensor: object) -> bool:
-    return (
-        isinstance(tensor, Tensor)
-        and tensor.layout is torch.strided
-        and tensor.device.type == "cpu"
-        and tensor.is_floating_point()
-        and tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
-    )
 
 
 # --- folders --------------------------------------------------------------------------------------
@@ -295,7 +247,7 @@ def read_many_langs(folder: Path, vocab: Path | None = None) -> Pretrained:
         (folder / TOKEN_EMBEDDER, [*names.token_embedder(config)]),
         (folder / ENCODER, [*names.encoder(config)]),
     ):
-        found = _read_state_dict(file)
+        found = read_state_dict(file)
         if file.name == TOKEN_EMBEDDER:
             _check_dictionary(alphabet, CHARACTERS, found.get(names.CHARACTERS), file)
             _check_dictionary(words, WORDS, found.get(names.WORDS), file)
@@ -307,6 +259,6 @@ def read_many_langs(folder: Path, vocab: Path | None = None) -> Pretrained:
         bilm=build_bilm(config, tensors, folder),
         tokenizer="whitespace",
         vocab=words,
-        training={"published_by": "ELMoForManyLangs", **said},
+        training={"trained_with": "ELMoForManyLangs", **said},
         alphabet=alphabet,
     )

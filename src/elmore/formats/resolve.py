@@ -10,7 +10,12 @@ from pathlib import Path
 from elmore.errors import FormatError
 from elmore.folders import is_format
 from elmore.formats.bilm_tf import read_bilm_tf_folder
-from elmore.formats.many_langs import is_many_langs, read_many_langs
+from elmore.formats.many_langs import (
+    ENCODER,
+    TOKEN_EMBEDDER,
+    is_many_langs,
+    read_many_langs,
+)
 from elmore.formats.native import CONFIG, WEIGHTS, read_native
 from elmore.formats.pretrained import Pretrained
 
@@ -79,7 +84,8 @@ def _from_hub(repository: str) -> Path:
     from huggingface_hub import snapshot_download  # noqa: PLC0415  0.3 s, only if used
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError  # noqa: PLC0415
 
-    patterns = ["*.json", "*.safetensors", "*.txt", "*.hdf5", "*.h5", "*.dic", "*.pkl"]
+    patterns = ["*.json", "*.safetensors", "*.txt", "*.hdf5", "*.h5"]
+    patterns += ["*.dic", TOKEN_EMBEDDER, ENCODER]
     try:
         return Path(snapshot_download(repository, allow_patterns=patterns))
     except (HfHubHTTPError, HFValidationError, OSError) as error:
