@@ -1,6 +1,7 @@
 """Every example in the README and the docs is run, and prints what it says it prints."""
 
 import doctest
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def elmo_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lstm=LstmConfig(n_layers=2, cell_dim=1024, projection_dim=128),
     )
     write_bilm_tf(Pretrained(BiLM(config), "english"), folder / "elmo-small")
+    shutil.copytree(ROOT / "tests/formats/many_langs/both", folder / "161")
     return folder
 
 

@@ -18,7 +18,9 @@ is verified: for files that nobody edits by hand. Choices made:
 - `format`, if it is a Literal, is looked at first, so that an unknown version is named as such.
 - A Struct's fields without a default are required, and `forbid_unknown_fields` is for its author to
   say. A dataclass has defaults for its users; in a file all its fields are required, none may be
-  unknown. A field is of its very type: 3 is a float, but 3.0, "3" and true are no int.
+  unknown. Only a field with MAY_BE_ABSENT in its metadata, which earlier versions did not write,
+  has its default there too. A field is of its very type: 3 is a float, but 3.0, "3" and true are
+  no int.
 - A file has at most MAX_BYTES and MAX_DEPTH levels. No name may be in an object twice. NaN,
   infinity, half surrogates and what is not UTF-8 are not JSON.
 
@@ -45,6 +47,7 @@ T = TypeVar("T")
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 64
 FIX = "correct it, or download it again"
+MAY_BE_ABSENT = "may be absent"  # in the metadata of a dataclass field
 
 _shorten = reprlib.Repr()
 _shorten.maxstring = _shorten.maxlong = _shorten.maxother = 60
@@ -161,9 +164,11 @@ def _check_version(value: Any, node: Any, where: object) -> None:
 def _check_dataclasses(raw: Any, found: Any, where: object, name: str, fix: str) -> None:
     """Refuse fields that are missing or unknown, which msgspec lets a dataclass have."""
     if dataclasses.is_dataclass(found):
-        names = [field.name for field in dataclasses.fields(found)]
+        fields = dataclasses.fields(found)
+        required = [field.name for field in fields if MAY_BE_ABSENT not in field.metadata]
+        names = [field.name for field in fields if field.name in required or field.name in raw]
         for problem, some in (
-            ("lacks", [one for one in names if one not in raw]),
+            ("lacks", [one for one in required if one not in raw]),
             ("has the unknown field", [one for one in raw if one not in names]),
         ):
             if some:

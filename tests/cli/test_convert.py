@@ -145,3 +145,20 @@ def test_out_is_needed(refused: Refused, tiny_model: Path) -> None:
     before = everything_in(tiny_model)
     assert "--out" in refused("convert", tiny_model)
     assert everything_in(tiny_model) == before
+
+
+def test_a_model_of_elmoformanylangs(elmore: Run, tmp_path: Path) -> None:
+    source = Path(__file__).resolve().parents[1] / "formats/many_langs/both"
+    elmore("convert", source, "--out", tmp_path / "ours", "--tokenizer", "korean-eojeol")
+    assert {path.name for path in (tmp_path / "ours").iterdir()} == {
+        "alphabet.txt",
+        "config.json",
+        "model.safetensors",
+        "vocab.txt",
+    }
+    texts = [["은행", "\u3000", "bank"]]
+    original, ours = Elmo.from_pretrained(source), Elmo.from_pretrained(tmp_path / "ours")
+    assert ours.tokenizer.name == "korean-eojeol"
+    (expected,), (found,) = (one.encode_tokens(texts, layers="all") for one in (original, ours))
+    assert np.array_equal(found.vectors, expected.vectors)
+    assert all(check["status"] == "ok" for check in elmore("verify", tmp_path / "ours").records[1:])

@@ -12,6 +12,8 @@ from elmore.formats import bundled_models
 
 from .conftest import Run
 
+MANY_LANGS = Path(__file__).resolve().parents[1] / "formats/many_langs/both"
+
 
 def test_a_published_model(
     elmore: Run, tiny_model: Path, tiny_weights: tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -36,6 +38,7 @@ def test_a_published_model(
         "cell_clip": options["lstm"]["cell_clip"],
         "projection_clip": options["lstm"]["proj_clip"],
         "skip_connections": True,
+        "forget_bias": 1.0,
         "softmax_words": None,
         "vocabulary": None,
         "normalization": None,
@@ -43,6 +46,14 @@ def test_a_published_model(
         "training": {},
         "calibration": None,
     }
+
+
+def test_a_model_of_elmoformanylangs(elmore: Run) -> None:
+    (facts,) = elmore("info", MANY_LANGS).records
+    shown = ("tokens", "char_dim", "alphabet", "word_dim", "words", "max_characters", "forget_bias")
+    assert [facts[name] for name in shown] == ["characters and words", 5, 25, 3, 11, 12, 0.0]
+    assert "spelling" not in facts
+    assert facts["training"]["trained_with"] == "ELMoForManyLangs"
 
 
 def test_what_training_wrote_down(elmore: Run, broken_model: Path) -> None:

@@ -6,7 +6,15 @@ import pytest
 import torch
 
 from elmore.engine import FastEngine, PackedSentences, TextbookEngine
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model import (
+    AlphabetCnnConfig,
+    BiLM,
+    BiLMConfig,
+    CharCnnConfig,
+    ConcatConfig,
+    LstmConfig,
+    WordEmbeddingConfig,
+)
 
 CNN = CharCnnConfig(5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="relu", max_characters=20)
 
@@ -38,6 +46,42 @@ def test_equals_the_textbook(threads: int, lstm: LstmConfig, lengths: list[int])
             torch.testing.assert_close(one.h, other.h, atol=5e-6, rtol=0)
             torch.testing.assert_close(one.c, other.c, atol=5e-6, rtol=0)
         fast, textbook = (engine.read(words, sentences, textbook.state) for engine in engines)
+
+
+ALPHABET = AlphabetCnnConfig(60, 5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="tanh")
+LARGE = AlphabetCnnConfig(5000, 5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="relu")
+
+
+@pytest.mark.parametrize(
+    ("words", "char_cnn"),
+    [
+        (WordEmbeddingConfig(9, 7), ALPHABET),
+        (WordEmbeddingConfig(9, 7), None),
+        (None, ALPHABET),
+        (None, LARGE),
+    ],
+)
+@pytest.mark.parametrize("n_words", [1, 200])
+def test_words_concatenated_with_characters(
+    threads: int,
+    words: WordEmbeddingConfig | None,
+    char_cnn: AlphabetCnnConfig | None,
+    n_words: int,
+) -> None:
+    torch.manual_seed(0)
+    encoder = ConcatConfig(words, char_cnn, max_characters=20)
+    bilm = BiLM(BiLMConfig(encoder, LstmConfig(2, 12, 6, forget_bias=0.0))).requires_grad_(False)
+    engines = (FastEngine(bilm), TextbookEngine(bilm, max_steps=10))
+    ids, sentences = batch(n_words, [7, 3, 1])
+    ids = ids[:, (0 if char_cnn else 20) :]
+    if char_cnn is LARGE:
+        ids = ids * 500 + torch.arange(n_words)[:, None]
+    if words is not None:
+        ids = torch.cat([ids, torch.arange(n_words)[:, None] % 10], dim=1)
+    fast_words, token_vectors = (engine.token_vectors(ids) for engine in engines)
+    torch.testing.assert_close(fast_words, token_vectors, atol=1e-6, rtol=0)
+    fast, textbook = (engine.read(token_vectors, sentences, None) for engine in engines)
+    torch.testing.assert_close(fast.layers, textbook.layers, atol=5e-6, rtol=0)
 
 
 def test_a_state_that_is_read_from_is_not_changed() -> None:

@@ -58,6 +58,7 @@ from elmore.tasks import Classifier, Examples, Tagger, read_labelled, read_pairs
 from elmore.tasks.estimator import TaskModel
 from elmore.text import Vocab
 
+MANY_LANGS = Path(__file__).resolve().parents[1] / "formats/many_langs"
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행", "river"]
 
 
@@ -435,6 +436,22 @@ READERS: dict[str, Reader] = {
         _facts,
         ("options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"),
     ),
+    **{
+        f"many langs {kind}": Reader(
+            lambda folder, kind=kind: (
+                shutil.copytree(  # type: ignore[misc]
+                    MANY_LANGS / kind, folder, dirs_exist_ok=True
+                )
+                and None
+            ),
+            _facts,
+            files,
+        )
+        for kind, files in {
+            "both": ("config.json", "tiny.json", "char.dic", "word.dic", "encoder.pkl"),
+            "characters": ("token_embedder.pkl", "encoder.pkl"),  # not zip files
+        }.items()
+    },
     "word vectors": Reader(_vectors, _read_vectors, ("words.hdf5",)),
     **{f"texts .{kind}": _texts(f"a.{kind}", content) for kind, content in TEXTS.items()},
     **{

@@ -127,6 +127,7 @@ def gradients_of(bilm: BiLM, step: TrainingStep, update: Update) -> list[Tensor]
 
 
 CASES = {
+    "no forget bias": ({"forget_bias": 0.0}, {"softmax": "full"}),
     "full softmax": ({}, {"softmax": "full"}),
     "sampled softmax": ({}, {"softmax": "sampled", "n_samples": 20}),
     "all words sampled": ({}, {"softmax": "sampled", "n_samples": V}),

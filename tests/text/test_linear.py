@@ -65,7 +65,13 @@ def test_normalizing_reads_each_character_a_few_times(
     assert [(token.start, token.end) for token in tokens] == [(0, len(text))]
 
 
-@given(st.text(st.sampled_from("사과를 먹었다.ㅋ a漢\n\0\u3000") | st.characters(exclude_categories=["Cs"]), max_size=40))
+@given(
+    st.text(
+        st.sampled_from("사과를 먹었다.ㅋ a漢\n\0\u3000")
+        | st.characters(exclude_categories=["Cs"]),
+        max_size=40,
+    )
+)
 @settings(deadline=None, max_examples=300)
 def test_morphemes_are_where_mecab_says(text: str) -> None:
     mecab = pytest.importorskip("mecab", reason="morphemes need elmore[ko]")

@@ -21,7 +21,7 @@ def convert(
     tokenizer: str | None = None,
     dtype: Literal["float32", "float16"] = "float32",
 ) -> None:
-    """Convert a model: published files to an elmore model folder, or the other way round.
+    """Convert a model: published files to an elmore model folder, or to bilm-tf's.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ def info(model: str = "en") -> None:
         A model folder, the name of a bundled model, or hf://owner/name.
     """
     from elmore.formats import Pretrained, read_pretrained
+    from elmore.model import ConcatConfig
 
     def facts_of(found: Pretrained) -> dict[str, Any]:
         config = found.bilm.config
@@ -23,7 +24,9 @@ def info(model: str = "en") -> None:
             "dim": config.dim,
             "layers": lstm.n_layers + 1,
         }
-        char_cnn, n_words = config.char_cnn, config.n_table_words
+        encoder, n_words = config.token_encoder, config.n_table_words
+        concat = encoder if isinstance(encoder, ConcatConfig) else None
+        char_cnn = concat.char_cnn if concat else config.char_cnn
         read_as = ["characters"] * (char_cnn is not None) + ["words"] * (n_words is not None)
         facts["tokens"] = " and ".join(read_as)
         if char_cnn is not None:
@@ -32,9 +35,13 @@ def info(model: str = "en") -> None:
                 "filters": [list(pair) for pair in char_cnn.filters],
                 "n_highway": char_cnn.n_highway,
                 "activation": char_cnn.activation,
-                "max_characters": char_cnn.max_characters,
-                "spelling": char_cnn.spelling,
             }
+        if concat is not None:
+            facts |= {"max_characters": concat.max_characters, "alphabet": config.alphabet_size}
+            facts["word_dim"] = None if concat.words is None else concat.words.dim
+        elif config.char_cnn is not None:
+            facts["max_characters"] = config.char_cnn.max_characters
+            facts["spelling"] = config.char_cnn.spelling
         if n_words is not None:
             facts["words"] = n_words
         return facts | {
@@ -43,6 +50,7 @@ def info(model: str = "en") -> None:
             "cell_clip": lstm.cell_clip,
             "projection_clip": lstm.projection_clip,
             "skip_connections": lstm.skip_connections,
+            "forget_bias": lstm.forget_bias,
             "softmax_words": config.n_softmax_words,
             "vocabulary": None if found.vocab is None else len(found.vocab),
             "normalization": found.normalization,

@@ -23,13 +23,15 @@ from torch import Tensor, nn
 
 from elmore.engine.engine import EngineOutput, PackedSentences
 from elmore.engine.fast_char_cnn import PRODUCT_WORDS, TableCnn
+from elmore.engine.fast_concat import FastConcat
 from elmore.engine.lstm_steps import compiled_lstm_steps
 from elmore.engine.matmul import Matmul, products
 from elmore.engine.threads import TwoThreads
 from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.char_cnn import CharCnn
+from elmore.model.concat_encoder import ConcatEncoder
 from elmore.model.config import LstmConfig, Precision
-from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
+from elmore.model.lstm import LstmLayer, LstmStack, LstmState
 from elmore.model.word_table import CharWordTable
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
@@ -97,7 +99,7 @@ class _FastLayer:
         self.input = products.operand(arranged(layer.input_weight).T.contiguous())  # (p, 4c)
         self.recurrent = products.operand(arranged(layer.recurrent_weight).T.contiguous())
         self.bias = arranged(layer.bias)
-        self.bias[self.bias.shape[0] // 4 : self.bias.shape[0] // 2] += FORGET_BIAS
+        self.bias[self.bias.shape[0] // 4 : self.bias.shape[0] // 2] += layer.forget_bias
         projection = layer.projection
         self.doubled_projection = (
             None if projection is None else products.operand(2 * projection.detach().T)
@@ -173,6 +175,8 @@ def _token_encoder(encoder: nn.Module, products: Matmul) -> Callable[[Tensor], T
     if isinstance(encoder, CharWordTable):
         char_cnn = TableCnn(encoder.char_cnn, products)
         return lambda ids: char_cnn(ids[:, :-1]).add_(encoder.rows(ids[:, -1]).detach())
+    if isinstance(encoder, ConcatEncoder):
+        return FastConcat(encoder, products)
     return encoder
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from elmore.engine.matmul import Matmul
 from elmore.engine.parameters import Gradients
-from elmore.model.lstm import FORGET_BIAS, LstmLayer, LstmStack, LstmState
+from elmore.model.lstm import LstmLayer, LstmStack, LstmState
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -56,7 +56,7 @@ class _LstmLayerGrad:
         self.h[0], self.c[0] = h, c
         # tanh(x) is 2 sigmoid(2x) - 1, which torch has faster: the candidate's weights are doubled.
         bias = layer.bias.detach().clone()
-        bias[c_dim : 2 * c_dim] += FORGET_BIAS
+        bias[c_dim : 2 * c_dim] += layer.forget_bias
         bias[2 * c_dim : 3 * c_dim] *= 2
         gates = self.gates.view(-1, 4 * c_dim)
         products.write_to(gates, x, self._transposed(layer.input_weight))

@@ -1,4 +1,4 @@
-"""Files to models and back: our own folder, and what bilm-tf and AllenNLP published."""
+"""Files to models and back: our own folder, and those of bilm-tf, AllenNLP, ELMoForManyLangs."""
 
 from elmore.formats.bilm_tf import (
     read_bilm_tf,
@@ -9,6 +9,7 @@ from elmore.formats.bilm_tf import (
 )
 from elmore.formats.calibration import Calibration, measure_calibration, write_calibration
 from elmore.formats.hdf5 import NewHdf5
+from elmore.formats.many_langs import read_many_langs
 from elmore.formats.native import read_native, verify_native, write_native
 from elmore.formats.pretrained import Pretrained
 from elmore.formats.resolve import bundled_models, model_folder, read_pretrained
@@ -22,6 +23,7 @@ __all__ = [
     "model_folder",
     "read_bilm_tf",
     "read_bilm_tf_folder",
+    "read_many_langs",
     "read_native",
     "read_pretrained",
     "read_word_vectors",

@@ -24,6 +24,7 @@ from elmore.model import (
     BiLMConfig,
     CharCnnConfig,
     CharWordConfig,
+    ConcatConfig,
     LstmConfig,
     WordTableConfig,
 )
@@ -107,6 +108,16 @@ def _write_options(model: Pretrained) -> dict[str, Any]:
     if isinstance(encoder, CharWordConfig):
         raise ConfigError(
             "the model adds a word table to its characters, which bilm-tf cannot; "
+            "keep it as an elmore model folder"
+        )
+    if isinstance(encoder, ConcatConfig):
+        raise ConfigError(
+            "the model has a projected word embedding or an alphabet of its own "
+            "(ELMoForManyLangs), which bilm-tf cannot; keep it as an elmore model folder"
+        )
+    if config.lstm.forget_bias != 1:
+        raise ConfigError(
+            f"the model has a forget bias of {config.lstm.forget_bias}, and bilm-tf always adds 1; "
             "keep it as an elmore model folder"
         )
     if isinstance(encoder, CharCnnConfig):

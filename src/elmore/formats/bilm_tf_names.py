@@ -7,7 +7,7 @@ import numpy as np
 
 from elmore.formats.arrays import Shape
 from elmore.formats.hdf5 import Array
-from elmore.model import BiLMConfig, CharCnnConfig
+from elmore.model import BiLMConfig, CharCnnConfig, ConcatConfig
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ def _token_encoder(config: BiLMConfig) -> Iterator[PublishedArray]:
             yield _turned("CNN_proj/W_proj", (n_filters, p), "token_encoder.projection.weight")
             yield _same("CNN_proj/b_proj", (p,), "token_encoder.projection.bias")
     else:
+        assert not isinstance(encoder, ConcatConfig)  # refused before
         yield _same("embedding", (encoder.n_words, p), "token_encoder.embedding.weight")
 
 

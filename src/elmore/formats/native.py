@@ -1,5 +1,5 @@
-"""Our own model folder: config.json, model.safetensors and, where there are, vocab.txt and
-calibration.safetensors.
+"""Our own model folder: config.json, model.safetensors and, where there are, vocab.txt,
+alphabet.txt and calibration.safetensors.
 
 config.json holds the architecture, the tokenizer, where the model was trained, and the sizes and
 checksums of the other files. Every field but the last must be there and none may be unknown, so
@@ -27,26 +27,28 @@ from elmore.checksums import (
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import new_folder, shared_mode, write_json
 from elmore.formats.calibration import CALIBRATION, read_calibration, write_calibration
-from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
+from elmore.formats.pretrained import Pretrained, build_bilm, check_alphabet, check_vocab
 from elmore.formats.safetensors_files import read_safetensors
 from elmore.metadata import convert_metadata, read_metadata
 from elmore.model import (
     BiLMConfig,
     CharCnnConfig,
     CharWordConfig,
+    ConcatConfig,
     LstmConfig,
     WordTableConfig,
 )
 from elmore.model.config import TokenEncoderConfig
 from elmore.text import Normalization, Vocab, tokenizer_by_name
 
-CONFIG, WEIGHTS, VOCAB = "config.json", "model.safetensors", "vocab.txt"
+CONFIG, WEIGHTS, VOCAB, ALPHABET = "config.json", "model.safetensors", "vocab.txt", "alphabet.txt"
 FORMAT: Literal["elmore-bilm-1"] = "elmore-bilm-1"
 
 _TOKEN_ENCODERS: dict[str, type[TokenEncoderConfig]] = {
     "char_cnn": CharCnnConfig,
     "word_table": WordTableConfig,
     "char_word": CharWordConfig,
+    "concat": ConcatConfig,
 }
 
 
@@ -66,7 +68,7 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class _Kind(msgspec.Struct):
-    kind: Literal["char_cnn", "word_table", "char_word"]
+    kind: Literal["char_cnn", "word_table", "char_word", "concat"]
 
 
 def read_model_file(folder: Path) -> ModelFile:
@@ -104,6 +106,8 @@ def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True)
         vocab = folder / VOCAB
     words = Vocab.load(vocab) if vocab else None
     check_vocab(config, words, folder)
+    alphabet = Vocab.load(folder / ALPHABET) if (folder / ALPHABET).exists() else None
+    check_alphabet(config, alphabet, folder)
     _, tensors = read_safetensors(folder / WEIGHTS, "pt")
     bilm = build_bilm(config, tensors, folder / WEIGHTS)
     return Pretrained(
@@ -113,6 +117,7 @@ def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True)
         said.training,
         said.normalization,
         read_calibration(folder, config),
+        alphabet,
     )
 
 
@@ -120,7 +125,7 @@ def verify_native(folder: Path) -> Iterator[CheckedFile]:
     """Check every file of a model folder: against its checksum if it has one, and by reading it."""
     files = read_model_file(folder).files or {}
     found = list(verify_files(folder, files))
-    others = [name for name in (WEIGHTS, VOCAB, CALIBRATION) if name not in files]
+    others = [name for name in (WEIGHTS, VOCAB, ALPHABET, CALIBRATION) if name not in files]
     found += [CheckedFile(name, False) for name in others if (folder / name).exists()]
     problem = None
     if not any(one.problem for one in found):
@@ -150,6 +155,8 @@ def write_native(
             raise OSError(f"{folder} cannot be written: {error}") from None
         if model.vocab is not None:
             model.vocab.save(beside / VOCAB)
+        if model.alphabet is not None:
+            model.alphabet.save(beside / ALPHABET)
         if model.calibration is not None:
             write_calibration(model.calibration, beside)
         write_json(

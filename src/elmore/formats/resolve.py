@@ -10,6 +10,12 @@ from pathlib import Path
 from elmore.errors import FormatError
 from elmore.folders import is_format
 from elmore.formats.bilm_tf import read_bilm_tf_folder
+from elmore.formats.many_langs import (
+    ENCODER,
+    TOKEN_EMBEDDER,
+    is_many_langs,
+    read_many_langs,
+)
 from elmore.formats.native import CONFIG, WEIGHTS, read_native
 from elmore.formats.pretrained import Pretrained
 
@@ -30,6 +36,8 @@ def read_pretrained(
     Files whose checksums the folder has must match them, unless `verify` is false.
     """
     folder = model_folder(name_or_path)
+    if is_many_langs(folder) and not (folder / WEIGHTS).exists():
+        return read_many_langs(folder, vocab)
     is_published = any(folder.glob("*options*.json")) and not (folder / WEIGHTS).exists()
     if not is_published:
         _check_is_model(folder)
@@ -77,6 +85,7 @@ def _from_hub(repository: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError  # noqa: PLC0415
 
     patterns = ["*.json", "*.safetensors", "*.txt", "*.hdf5", "*.h5"]
+    patterns += ["*.dic", TOKEN_EMBEDDER, ENCODER]
     try:
         return Path(snapshot_download(repository, allow_patterns=patterns))
     except (HfHubHTTPError, HFValidationError, OSError) as error:

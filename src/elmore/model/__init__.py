@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from elmore.model.bilm import BiLM, BiLMOutput, BiLMState
     from elmore.model.config import (
+        AlphabetCnnConfig,
         BiLMConfig,
         CharCnnConfig,
         CharWordConfig,
+        ConcatConfig,
         LstmConfig,
+        WordEmbeddingConfig,
         WordTableConfig,
     )
     from elmore.model.context import context_states, expected_states, with_context_layer
@@ -21,18 +24,21 @@ if TYPE_CHECKING:
     from elmore.model.mix import Norm, ScalarMix
 
 __all__ = [
+    "AlphabetCnnConfig",
     "BiLM",
     "BiLMConfig",
     "BiLMOutput",
     "BiLMState",
     "CharCnnConfig",
     "CharWordConfig",
+    "ConcatConfig",
     "ElmoLayer",
     "ElmoLayerOutput",
     "LstmConfig",
     "LstmState",
     "Norm",
     "ScalarMix",
+    "WordEmbeddingConfig",
     "WordTableConfig",
     "context_states",
     "expected_states",
@@ -41,7 +47,16 @@ __all__ = [
 
 _HOMES = {
     "bilm": ("BiLM", "BiLMOutput", "BiLMState"),
-    "config": ("BiLMConfig", "CharCnnConfig", "CharWordConfig", "LstmConfig", "WordTableConfig"),
+    "config": (
+        "AlphabetCnnConfig",
+        "BiLMConfig",
+        "CharCnnConfig",
+        "CharWordConfig",
+        "ConcatConfig",
+        "LstmConfig",
+        "WordEmbeddingConfig",
+        "WordTableConfig",
+    ),
     "context": ("context_states", "expected_states", "with_context_layer"),
     "elmo_layer": ("ElmoLayer", "ElmoLayerOutput"),
     "lstm": ("LstmState",),

@@ -14,10 +14,12 @@ from torch import Tensor, nn
 
 from elmore.errors import DataError
 from elmore.model.char_cnn import CharCnn
+from elmore.model.concat_encoder import ConcatEncoder
 from elmore.model.config import (
     BiLMConfig,
     CharCnnConfig,
     CharWordConfig,
+    ConcatConfig,
     TokenEncoderConfig,
     WordTableConfig,
 )
@@ -67,8 +69,9 @@ class BiLM(nn.Module):
     ) -> BiLMOutput:
         """Read a batch of sentences.
 
-        `token_ids` is (B, T, C) characters, (B, T, C + 1) characters and words, or (B, T) words.
-        Rows that are all 0 are padding; a batch of words needs its mask, as 0 is a word.
+        `token_ids` is (B, T, C) characters, (B, T, C + 1) characters and words, or (B, T) words;
+        for a `ConcatEncoder` always (B, T, C), (B, T, C + 1) or (B, T, 1). Rows that are all 0 are
+        padding; a batch of (B, T) words needs its mask, as 0 is a word.
         """
         if mask is None:
             if token_ids.dim() != 3:
@@ -110,7 +113,9 @@ class BiLM(nn.Module):
         return BiLMOutput(layers, mask, BiLMState(forward_state, backward_state))
 
 
-def _token_encoder(config: TokenEncoderConfig, p: int) -> CharCnn | WordTable | CharWordTable:
+def _token_encoder(
+    config: TokenEncoderConfig, p: int
+) -> CharCnn | WordTable | CharWordTable | ConcatEncoder:
     match config:
         case CharCnnConfig():
             return CharCnn(config, p)
@@ -118,6 +123,8 @@ def _token_encoder(config: TokenEncoderConfig, p: int) -> CharCnn | WordTable | 
             return CharWordTable(config, p)
         case WordTableConfig():
             return WordTable(config, p)
+        case ConcatConfig():
+            return ConcatEncoder(config, p)
 
 
 def _reversal(lengths: Tensor, width: int) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from elmore.model.config import CharCnnConfig
+from elmore.model.config import AlphabetCnnConfig, CharCnnConfig
 
 
 def empty_embedding(n_rows: int, dim: int, padding_idx: int | None = None) -> nn.Embedding:
@@ -35,7 +35,7 @@ class Highway(nn.Module):
 class CharCnn(nn.Module):
     """Words as characters, (N, C) ids -> (N, p) vectors."""
 
-    def __init__(self, config: CharCnnConfig, projection_dim: int) -> None:
+    def __init__(self, config: CharCnnConfig | AlphabetCnnConfig, projection_dim: int) -> None:
         super().__init__()
         self.activation = config.activation
         self.embedding = empty_embedding(config.n_characters, config.char_dim, padding_idx=0)

@@ -1,10 +1,11 @@
 """The shape of a biLM, checked when it is made."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from elmore.checks import at_least, one_of
 from elmore.errors import ConfigError
+from elmore.metadata import MAY_BE_ABSENT
 
 Activation = Literal["relu", "tanh"]
 Spelling = Literal["bytes", "jamo", "bilm-tf"]
@@ -35,15 +36,7 @@ class CharCnnConfig:
     (jamo), or bytes with long words truncated at any byte, as published (bilm-tf)."""
 
     def __post_init__(self) -> None:
-        at_least(1, largest=_LARGEST, char_dim=self.char_dim)
-        at_least(0, largest=_MOST_LAYERS, n_highway=self.n_highway)
-        pairs = self.filters if isinstance(self.filters, tuple) else ()
-        if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
-            raise ConfigError(f"filters is {self.filters}; expected pairs of [width, number]")
-        at_least(1, largest=_MOST_LAYERS, **{"the number of widths in filters": len(pairs)})
-        for width, number in self.filters:
-            at_least(1, largest=_MOST_CHARACTERS, **{"a filter's width": width})
-            at_least(1, largest=_LARGEST, **{"a filter's number": number})
+        _check_layers(self)
         widest = max(width for width, _ in self.filters)
         at_least(widest, largest=_MOST_CHARACTERS, max_characters=self.max_characters)
         one_of(Activation, activation=self.activation)
@@ -58,6 +51,49 @@ class CharCnnConfig:
     def n_filters(self) -> int:
         """Dimensions of a word's vector before the projection."""
         return sum(number for _, number in self.filters)
+
+
+@dataclass(frozen=True)
+class AlphabetCnnConfig:
+    """Words encoded from the characters of an alphabet: embedding, convolutions, highways."""
+
+    alphabet_size: int
+    """Characters of the alphabet, its marks included."""
+    char_dim: int
+    """Dimensions of a character's vector."""
+    filters: tuple[tuple[int, int], ...]
+    """The convolutions, each as (width in characters, number of filters)."""
+    n_highway: int
+    """Highway layers above the convolutions."""
+    activation: Activation
+    """What follows the max-pooling: "relu" or "tanh"."""
+
+    def __post_init__(self) -> None:
+        at_least(1, largest=_LARGEST, alphabet_size=self.alphabet_size)
+        _check_layers(self)
+        one_of(Activation, activation=self.activation)
+
+    @property
+    def n_characters(self) -> int:
+        """Rows of the character table; row 0 belongs to padding tokens."""
+        return self.alphabet_size + 1
+
+    @property
+    def n_filters(self) -> int:
+        """Dimensions of a word's vector."""
+        return sum(number for _, number in self.filters)
+
+
+def _check_layers(cnn: CharCnnConfig | AlphabetCnnConfig) -> None:
+    at_least(1, largest=_LARGEST, char_dim=cnn.char_dim)
+    at_least(0, largest=_MOST_LAYERS, n_highway=cnn.n_highway)
+    pairs = cnn.filters if isinstance(cnn.filters, tuple) else ()
+    if not pairs or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs):
+        raise ConfigError(f"filters is {cnn.filters}; expected pairs of [width, number]")
+    at_least(1, largest=_MOST_LAYERS, **{"the number of widths in filters": len(pairs)})
+    for width, number in cnn.filters:
+        at_least(1, largest=_MOST_CHARACTERS, **{"a filter's width": width})
+        at_least(1, largest=_LARGEST, **{"a filter's number": number})
 
 
 @dataclass(frozen=True)
@@ -84,7 +120,40 @@ class CharWordConfig:
         at_least(1, largest=_LARGEST, n_words=self.n_words)
 
 
-TokenEncoderConfig = CharCnnConfig | WordTableConfig | CharWordConfig
+@dataclass(frozen=True)
+class WordEmbeddingConfig:
+    """A table of word vectors of their own dimensions."""
+
+    n_words: int
+    """Rows of the table."""
+    dim: int
+    """Dimensions of a word's vector."""
+
+    def __post_init__(self) -> None:
+        at_least(1, largest=_LARGEST, n_words=self.n_words, dim=self.dim)
+
+
+@dataclass(frozen=True)
+class ConcatConfig:
+    """A word embedding and a char CNN concatenated, then projected: ELMoForManyLangs."""
+
+    words: WordEmbeddingConfig | None
+    """The word embedding; None for a model of characters only."""
+    char_cnn: AlphabetCnnConfig | None
+    """The encoder of characters; None for a model of words only."""
+    max_characters: int
+    """Characters in a row, the two word marks included; longer words are truncated, also where
+    they are looked up."""
+
+    def __post_init__(self) -> None:
+        if self.words is None and self.char_cnn is None:
+            raise ConfigError("the token encoder has neither words nor characters; it needs one")
+        filters = self.char_cnn.filters if self.char_cnn is not None else ()
+        widest = max((3, *(width for width, _ in filters)))
+        at_least(widest, largest=_MOST_CHARACTERS, max_characters=self.max_characters)
+
+
+TokenEncoderConfig = CharCnnConfig | WordTableConfig | CharWordConfig | ConcatConfig
 
 
 @dataclass(frozen=True)
@@ -103,6 +172,9 @@ class LstmConfig:
     """Largest magnitude in a projected h; None for no limit."""
     skip_connections: bool = True
     """Whether the output of each layer but the first adds its input."""
+    # Not in the repr, which fingerprints of models are made of; see Pretrained.fingerprint.
+    forget_bias: float | int = field(default=1.0, repr=False, metadata={MAY_BE_ABSENT: True})
+    """Added to the forget gate's bias: 1, or 0 where the bias includes it (ELMoForManyLangs)."""
 
     def __post_init__(self) -> None:
         at_least(1, largest=_MOST_LAYERS, n_layers=self.n_layers)
@@ -118,6 +190,10 @@ class LstmConfig:
                 raise ConfigError(
                     f"{name} is {clip!r}; expected a number above 0 that float32 can hold, or none"
                 )
+        if type(self.forget_bias) not in (int, float) or not -9 <= self.forget_bias <= 9:
+            raise ConfigError(
+                f"forget_bias is {self.forget_bias!r}; expected a number from -9 to 9, such as 1"
+            )
         if not isinstance(self.skip_connections, bool):
             raise ConfigError(
                 f"skip_connections is {self.skip_connections!r}; expected true or false"
@@ -146,7 +222,7 @@ class BiLMConfig:
 
     @property
     def char_cnn(self) -> CharCnnConfig | None:
-        """The character encoder; None for a model of words only."""
+        """The encoder of bytes or jamo; None for a model of words only, and with an alphabet."""
         encoder = self.token_encoder
         if isinstance(encoder, CharWordConfig):
             return encoder.char_cnn
@@ -156,4 +232,13 @@ class BiLMConfig:
     def n_table_words(self) -> int | None:
         """Rows of the word table; None for a model of characters only."""
         encoder = self.token_encoder
+        if isinstance(encoder, ConcatConfig):
+            return None if encoder.words is None else encoder.words.n_words
         return None if isinstance(encoder, CharCnnConfig) else encoder.n_words
+
+    @property
+    def alphabet_size(self) -> int | None:
+        """Characters of the alphabet; None for a model without one."""
+        encoder = self.token_encoder
+        cnn = encoder.char_cnn if isinstance(encoder, ConcatConfig) else None
+        return None if cnn is None else cnn.alphabet_size

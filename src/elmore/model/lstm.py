@@ -14,8 +14,6 @@ from torch import Tensor, nn
 
 from elmore.model.config import LstmConfig
 
-FORGET_BIAS = 1.0  # added at run time: the published biases do not include it
-
 
 @dataclass(frozen=True)
 class LstmState:
@@ -35,6 +33,7 @@ class LstmLayer(nn.Module):
         p, c = config.projection_dim, config.cell_dim
         self.cell_clip = config.cell_clip
         self.projection_clip = config.projection_clip
+        self.forget_bias = config.forget_bias
         self.input_weight = nn.Parameter(torch.empty(4 * c, p))  # gates in the order i, f, g, o
         self.recurrent_weight = nn.Parameter(torch.empty(4 * c, p))
         self.bias = nn.Parameter(torch.empty(4 * c))
@@ -68,7 +67,7 @@ class LstmLayer(nn.Module):
         """Read one token of each sentence, x (B, p)."""
         gates = F.linear(x, self.input_weight, self.bias) + F.linear(h, self.recurrent_weight)
         i, f, g, o = gates.chunk(4, dim=1)
-        c = torch.sigmoid(f + FORGET_BIAS) * c + torch.sigmoid(i) * torch.tanh(g)
+        c = torch.sigmoid(f + self.forget_bias) * c + torch.sigmoid(i) * torch.tanh(g)
         if self.cell_clip is not None:
             c = c.clamp(-self.cell_clip, self.cell_clip)
         h = torch.sigmoid(o) * torch.tanh(c)

@@ -16,7 +16,7 @@ from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, FormatError
 from elmore.formats import Pretrained
-from elmore.model import BiLM, CharCnnConfig, CharWordConfig, LstmConfig
+from elmore.model import BiLM, CharCnnConfig, CharWordConfig, ConcatConfig, LstmConfig
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.static_start import fill_from_static, fill_new_words
@@ -85,6 +85,11 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
 
 def check_start(start: Start, name: str) -> None:
     """Refuse a model that training cannot start from."""
+    if isinstance(start.model.bilm.config.token_encoder, ConcatConfig):
+        raise FormatError(
+            f"{name} is a model of ELMoForManyLangs, which elmore can read but not train; start "
+            "from a model of bilm-tf or of elmore"
+        )
     if start.model.bilm.config.char_cnn is None:
         raise FormatError(f"{name} looks words up in a table; training needs a character model")
     if start.model.bilm.softmax is None and not start.new_vocabulary:

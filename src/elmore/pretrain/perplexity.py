@@ -29,6 +29,7 @@ from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
     UNKNOWN,
+    AlphabetEncoder,
     CharEncoder,
     CharWordEncoder,
     Vocab,
@@ -237,7 +238,9 @@ def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
     yield from scorer.score(_sentences(corpus.held_out, corpus.held_out.n_words))
 
 
-def _vocab_and_encoder(model: Pretrained) -> tuple[Vocab, CharEncoder | CharWordEncoder]:
+def _vocab_and_encoder(
+    model: Pretrained,
+) -> tuple[Vocab, AlphabetEncoder | CharEncoder | CharWordEncoder]:
     """Return the words of the softmax and the encoder of words, which perplexity needs."""
     if model.bilm.softmax is None:
         raise _no_softmax()

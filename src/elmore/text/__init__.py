@@ -1,5 +1,6 @@
 """Text to tokens to ids. Imports no torch and opens no text file."""
 
+from elmore.text.alphabet import ALPHABET_MARKS, OUTSIDE, AlphabetEncoder
 from elmore.text.char_words import CharWordEncoder
 from elmore.text.chars import (
     BEGIN_SENTENCE,
@@ -16,10 +17,13 @@ from elmore.text.tokenizers import EnglishTokenizer, WhitespaceTokenizer, tokeni
 from elmore.text.vocab import Vocab
 
 __all__ = [
+    "ALPHABET_MARKS",
     "BEGIN_SENTENCE",
     "END_SENTENCE",
     "N_CHARACTERS",
+    "OUTSIDE",
     "UNKNOWN",
+    "AlphabetEncoder",
     "CharEncoder",
     "CharWordEncoder",
     "EnglishTokenizer",
