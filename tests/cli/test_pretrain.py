@@ -116,27 +116,33 @@ def test_values_a_flag_cannot_have(
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ("[training]\nepochs = 3\n", "has the unknown epochs; expected some of accumulate,"),
-        ("[trainig]\nn_epochs = 3\n", "has the unknown trainig"),
-        ("training = 3\n", "expected a table, got 3"),
+        ("[training]\nepochs = 3\n", "has the unknown field training.epochs"),
+        ("[trainig]\nn_epochs = 3\n", "has the unknown field trainig"),
+        ("training = 3\n", "training is 3; expected an object"),
         ("[training\n", "is not TOML"),
         (
             "[token_encoder]\n[lstm]",
-            "lacks activation, char_dim, filters, n_highway in [token_encoder]",
+            "lacks token_encoder.char_dim",
         ),
         (
             "[token_encoder]\nchar_dim = 4\nfilters = [[1, 4]]\nn_highway = 0\n"
             "activation = 'relu'\n[lstm]\nn_layers = 2\n",
-            "lacks cell_dim, projection_dim in [lstm]",
+            "lacks lstm.cell_dim",
         ),
         ("[training]\nlearning_rate = 'fast'\n", "learning_rate is 'fast'; expected a number"),
-        ("[training]\nn_epochs = 'none'\n", "n_epochs is None; expected a number"),
+        ("[training]\nn_epochs = 'none'\n", "training.n_epochs is null; expected a number"),
         ("[training]\ndropout = [1]\n", "dropout is (1,); expected a number"),
         ("[training]\nbatch_size = 2.5\n", "batch_size is 2.5; expected a whole number"),
-        ("[training]\nfrozen = 'lstm'\n", "frozen is 'lstm'; expected a list of parts"),
-        ("[corpus]\ntokenizer = 3\n", "tokenizer is 3; expected a name"),
-        ("[corpus]\ntext_field = 'none'\n", "text_field is None; expected a name"),
-        ("[corpus]\nsplit_sentences = 3\n", "split_sentences is 3; expected a name"),
+        (
+            "[training]\nfrozen = 'lstm'\n",
+            "training.frozen is 'lstm'; expected a list, of one of lstm,",
+        ),
+        ("[corpus]\ntokenizer = 3\n", "corpus.tokenizer is 3; expected a string"),
+        ("[corpus]\ntext_field = 'none'\n", "corpus.text_field is null; expected a string"),
+        (
+            "[corpus]\nsplit_sentences = 3\n",
+            "corpus.split_sentences is 3; expected a string or null",
+        ),
         ("[corpus]\nheld_out = 'some'\n", "held_out is 'some'; expected a number"),
     ],
 )
