@@ -94,7 +94,7 @@ def load_registry(
     registry = Registry({}, {}, {})
     for name, source in _named(models, "model").items():
         elmo = Elmo.from_pretrained(source, max_batch_tokens=limits.max_batch_tokens)
-        elmo.encode_tokens([["."]])  # the engine is made and compiled now, not by a request
+        elmo.encode_tokens([[]])  # the engine is made and compiled now, not by a request
         registry.models[name] = serve_model(name, elmo, limits=limits, metrics=metrics)
     hashes = {one.elmo.model.fingerprint(): one for one in registry.models.values()}
     for name, folder in _named(indexes, "index").items():
