@@ -123,7 +123,8 @@ def test_overwriting_resumes_after_a_kill(
     corpus.write_text("".join(f"the quick brown fox {i} times\n" for i in range(120)))
     out.write_text("old")
     small_slow_blocks = (
-        "import time; from elmore.embed import block_files, corpus; corpus._MAX_BLOCK_TOKENS = 40; "
+        "import time, torch; torch.set_num_threads(1); "
+        "from elmore.embed import block_files, corpus; corpus._MAX_BLOCK_TOKENS = 40; "
         "add = block_files.BlockSpool.add; "
         "block_files.BlockSpool.add = lambda *given: (add(*given), time.sleep(0.2))"
     )
