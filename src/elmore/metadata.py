@@ -30,6 +30,7 @@ Whatever is wrong is a FormatError of one sentence: file, field, what was got, w
 
 import dataclasses
 import json
+import os
 import re
 import reprlib
 from collections.abc import Iterator, Mapping
@@ -81,7 +82,8 @@ def checksum_of(fields: Mapping[str, Any]) -> str:
 def read_limited(path: Path, max_bytes: int) -> bytes:
     """Read a whole file that is not larger than it can be."""
     with path.open("rb") as file:
-        content = file.read(max_bytes + 1)
+        size = os.fstat(file.fileno()).st_size  # read() takes memory for all that it is asked for
+        content = file.read(min(size, max_bytes) + 1)
     if len(content) > max_bytes:
         raise FormatError(
             f"{path} is larger than {max_bytes:,} bytes, which is too large for what it should be; "

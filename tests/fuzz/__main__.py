@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -20,7 +21,11 @@ HOME = Path(__file__).resolve().parents[2]  # from where `tests` is imported
 def run_worker(first: int, last: int, only: str = "") -> Iterator[tuple[str, int, str, str]]:
     """Give the target, case, outcome and message of each; a worker that dies is a crash."""
     command = [sys.executable, "-m", "tests.fuzz.worker", str(first), str(last), only]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HOME) as worker:
+    # Each thread of torch takes some of the memory that is limited.
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=HOME, env=environment
+    ) as worker:
         lines: Queue[str] = Queue()
         stream = worker.stdout
         assert stream is not None
