@@ -20,7 +20,8 @@ import numpy as np
 from elmore import Elmo
 from elmore.corpus.files import read_texts
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import IndexConfig
 from elmore.senses.search import Search
 
 SEED = 1

@@ -15,27 +15,7 @@ import numpy as np
 
 from elmore import Elmo
 
-WORDS = [
-    "the",
-    "bank",
-    "of",
-    "a",
-    "river",
-    "has",
-    "money",
-    "in",
-    "it",
-    "and",
-    "some",
-    "boats",
-    ",",
-    "but",
-    "no",
-    "fish",
-    "swim",
-    "there",
-    ".",
-]
+SENTENCE = "the bank of a river has money in it and some boats , but no fish swim there ."
 
 
 def main() -> None:
@@ -46,7 +26,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=8)
     given = parser.parse_args()
     rng = random.Random(1)
-    texts = [" ".join(rng.choices(WORDS, k=rng.randint(1, 12))) for _ in range(50)]
+    texts = [" ".join(rng.choices(SENTENCE.split(), k=rng.randint(1, 12))) for _ in range(50)]
     elmo = Elmo.from_pretrained(given.model, tokenizer="whitespace")
 
     def encode(place: int) -> np.ndarray:

@@ -5,7 +5,7 @@
 The command runs in FOLDER/whole without a kill, then again and again in FOLDER/killed, each time as
 a fork of this process, which has imported everything already, so that a run is short. It is killed
 after a random time, or after a random number of changes to its files. Whenever it comes to its end,
-its files must be those in FOLDER/whole; then it begins anew. Prints a line of JSON.
+its files must be those in FOLDER/whole; then it starts over. Prints a line of JSON.
 """
 
 import json

@@ -21,7 +21,8 @@ from pathlib import Path
 from elmore import Elmo
 from elmore.corpus.sentence_reader import SentenceReader
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import IndexConfig
 from elmore.text.sentences import split_sentences
 
 SAMPLES = Path(__file__).resolve().parents[1] / "src/elmore/serve/samples"

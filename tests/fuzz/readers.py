@@ -52,7 +52,8 @@ from elmore.pretrain.recipes import (
 )
 from elmore.pretrain.trainer import LastFacts
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import IndexConfig
 from elmore.senses.search import Search, nearest_of
 from elmore.tasks import Classifier, Examples, Tagger, read_labelled, read_pairs, read_tagged
 from elmore.tasks.estimator import TaskModel

@@ -9,7 +9,7 @@ import pytest
 from elmore import Elmo, StaticVectors
 from elmore.errors import DataError
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig
+from elmore.senses.index_file import IndexConfig
 from elmore.senses.wsd import SenseSentence, SenseWord
 from paper.all_words import all_words, read_evaluation, read_semcor, word_of
 from paper.neighbours import TABLE, table_4

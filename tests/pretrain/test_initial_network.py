@@ -27,7 +27,7 @@ TRAINING = {
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder of ours."""
+    """An elmore model folder."""
     folder = tmp_path_factory.mktemp("model")
     text = write_text(folder / "text.txt")
     pretrain([text], folder / "run", small(learning_rate=0.02, n_epochs=1))

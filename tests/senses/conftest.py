@@ -5,7 +5,8 @@ import pytest
 
 from elmore import Elmo
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import IndexConfig
 from tests.senses.bank_sentences import MONEY, RIVER, sentences
 
 WORDS = [

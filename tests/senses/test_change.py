@@ -9,7 +9,8 @@ from elmore import Elmo
 from elmore.errors import ConfigError
 from elmore.senses.build import build_index
 from elmore.senses.change import divergence, sense_changes, word_change, word_changes
-from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import IndexConfig
 
 
 def test_change(english: Elmo, old_and_new: tuple[OccurrenceIndex, OccurrenceIndex]) -> None:

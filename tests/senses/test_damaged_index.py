@@ -13,7 +13,8 @@ from elmore.checksums import FileRecord
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.senses.blocks import BLOCK_BYTES, CheckedRows, GrowingFile
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import IndexConfig
 from elmore.senses.verify import verify_index
 
 DATA = ["vectors-1.f16", "occurrences.i32", "sentences.txt", "sentences.i64", "words.txt"]

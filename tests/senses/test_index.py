@@ -13,7 +13,8 @@ from elmore.embed import calibrate
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.senses import build as building
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import IndexConfig
 from elmore.senses.neighbours import neighbours
 
 LINES = [f"the bank {k} of the river" if k % 3 else f"은행 {k} 의 돈" for k in range(40)]

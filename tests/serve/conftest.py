@@ -17,7 +17,7 @@ from elmore import Elmo
 from elmore.embed import calibrate
 from elmore.formats import write_native
 from elmore.senses.build import build_index
-from elmore.senses.index import IndexConfig
+from elmore.senses.index_file import IndexConfig
 from elmore.serve.app import create_app
 from elmore.serve.limits import Limits
 from elmore.serve.metrics import Metrics

@@ -57,7 +57,7 @@ def index(
     from elmore.corpus.files import STANDARD_INPUT, check_texts, describe_text, read_texts
     from elmore.embed import Elmo
     from elmore.senses.build import build_index
-    from elmore.senses.index import IndexConfig
+    from elmore.senses.index_file import IndexConfig
     from elmore.text.sentences import check_language
 
     if not texts:

@@ -12,31 +12,15 @@ Shapes: N packed tokens, B sentences, p projection_dim, c cell_dim.
 
 import sys
 import warnings
+from collections.abc import Callable
 from functools import cache
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from elmore.engine.matmul import add_product, write_product
 
-
-class LstmSteps(Protocol):
-    """The recurrence, compiled or not."""
-
-    def __call__(  # noqa: D102, PLR0917
-        self,
-        gates: Tensor,
-        sizes: list[int],
-        h: Tensor,
-        c: Tensor,
-        out: Tensor,
-        recurrent: Tensor,
-        projection: Tensor | None,
-        cell_clip: float | None,
-        projection_clip: float | None,
-        rounds: bool,
-    ) -> Tensor: ...
+LstmSteps = Callable[..., Tensor]
 
 
 def lstm_steps(  # noqa: PLR0917  TorchScript takes them by place fastest

@@ -123,7 +123,8 @@ def _write_options(model: Pretrained) -> dict[str, Any]:
     if isinstance(encoder, CharCnnConfig):
         if encoder.spelling == "jamo":
             raise ConfigError(
-                "the model spells Hangul as jamo, which bilm-tf cannot; keep it as a folder of ours"
+                "the model spells Hangul as jamo, which bilm-tf cannot; "
+                "keep it as an elmore model folder"
             )
         cnn = _CharCnn(
             activation=encoder.activation,

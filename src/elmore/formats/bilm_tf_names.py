@@ -12,7 +12,7 @@ from elmore.model import BiLMConfig, CharCnnConfig, ConcatConfig
 
 @dataclass(frozen=True)
 class PublishedArray:
-    """One array of a published file and the tensors of ours that it holds."""
+    """One array of a published file and the tensors of the biLM that it holds."""
 
     path: str
     shape: Shape

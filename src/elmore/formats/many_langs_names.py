@@ -13,7 +13,7 @@ WORDS, CHARACTERS = "word_emb_layer.embedding.weight", "char_emb_layer.embedding
 
 @dataclass(frozen=True)
 class PublishedTensor:
-    """One tensor of a state dict and the tensors of ours that it holds."""
+    """One tensor of a state dict and the tensors of the biLM that it holds."""
 
     name: str
     shape: Shape

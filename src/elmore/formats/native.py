@@ -72,7 +72,7 @@ class _Kind(msgspec.Struct):
 
 
 def read_model_file(folder: Path) -> ModelFile:
-    """Read the config.json of a model folder of ours."""
+    """Read the config.json of an elmore model folder."""
     path = folder / CONFIG
     said = read_metadata(path, ModelFile)
     check_names(said.files or {}, path)
@@ -80,7 +80,7 @@ def read_model_file(folder: Path) -> ModelFile:
 
 
 def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True) -> Pretrained:
-    """Read a model folder of ours; `vocab` is for one that has no vocabulary of its own.
+    """Read an elmore model folder; `vocab` is for one that has no vocabulary of its own.
 
     Where the folder has checksums, its files must match them, unless `verify` is false.
     """
@@ -140,7 +140,7 @@ def verify_native(folder: Path) -> Iterator[CheckedFile]:
 def write_native(
     model: Pretrained, folder: Path, dtype: Literal["float32", "float16"] = "float32"
 ) -> None:
-    """Write a model folder of ours; `dtype` is what the weights are stored in."""
+    """Write an elmore model folder; `dtype` is what the weights are stored in."""
     config = model.bilm.config
     kind = next(k for k, cls in _TOKEN_ENCODERS.items() if isinstance(config.token_encoder, cls))
     stored = {

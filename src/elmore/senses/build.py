@@ -24,7 +24,8 @@ from elmore.folders import as_json, new_file, write_json
 from elmore.formats.calibration import Layer
 from elmore.locks import LOCK, locked_folder
 from elmore.senses.blocks import FIX, GrowingFile
-from elmore.senses.index import (
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import (
     CHECKSUMS,
     ENDS,
     FACTS,
@@ -36,7 +37,6 @@ from elmore.senses.index import (
     IndexConfig,
     IndexedModel,
     IndexFile,
-    OccurrenceIndex,
     file_sizes,
     read_facts,
     vectors_file,

@@ -20,7 +20,8 @@ from elmore.errors import FormatError, MissingExtraError
 from elmore.folders import new_file, write_json
 from elmore.formats.calibration import Layer
 from elmore.metadata import read_metadata
-from elmore.senses.index import IndexFile, Ints, OccurrenceIndex, StoredVectors
+from elmore.senses.index import Ints, OccurrenceIndex, StoredVectors
+from elmore.senses.index_file import IndexFile
 
 FORMAT: Literal["elmore-search-1"] = "elmore-search-1"
 MOST_EXACT = 200_000

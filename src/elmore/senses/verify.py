@@ -5,7 +5,8 @@ from pathlib import Path
 
 from elmore.checksums import CheckedFile, verify_files
 from elmore.errors import ElmoreError
-from elmore.senses.index import FACTS, OccurrenceIndex, file_sizes, read_facts
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import FACTS, file_sizes, read_facts
 from elmore.senses.search import read_search
 
 

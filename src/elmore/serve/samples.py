@@ -6,7 +6,8 @@ trained again since then makes its samples useless: they are left out, and it is
 
 from pathlib import Path
 
-from elmore.senses.index import FACTS, OccurrenceIndex
+from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index_file import FACTS
 from elmore.serve.registry import Registry, serve_index
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -50,7 +50,7 @@ function once(path, body) {
   return kept.get(key);
 }
 
-/** A map of thousands of points may outlast a request; the server goes on with it and keeps it. */
+/** A map of thousands of points may outlast a request; the server completes and caches it. */
 async function patiently(path) {
   for (let tries = 1; ; tries++) {
     try {
