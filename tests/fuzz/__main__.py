@@ -1,7 +1,8 @@
 """`make fuzz MINUTES=30`: damaged files for every reader until the time is over, and a table.
 
 All that was ever run with a seed is added up in the report, build/fuzz-SEED.json: the same command
-continues it, `--inputs 0` prints it. A case has the same number and content in every run.
+repeats the cases that failed and continues, `--inputs 0 --workers 0` prints the table. A case has
+the same number and content in every run.
 """
 
 import argparse
@@ -38,12 +39,20 @@ class Progress:
         self.path, self.seed = path, seed
         self.reports: dict[str, dict[str, Report]] = defaultdict(lambda: defaultdict(Report))
         self._saved_at = 0.0
+        self._next_cases: dict[tuple[str, str], int] = {}
+        self._failed: list[Job] = []
         if path.is_file():
             content = json.loads(path.read_text())
             for name, files in content["readers"].items():
                 for file, found in files.items():
                     found["outcomes"] = Counter(found["outcomes"])
-                    self.reports[name][file] = Report(**found)
+                    report = self.reports[name][file] = Report(**found)
+                    n_found = len(found_cases(name, file))
+                    self._next_cases[name, file] = report.outcomes.total() - n_found
+                    for case, outcome, _ in report.failures:
+                        report.outcomes[outcome] -= 1
+                        self._failed.append(Job(name, file, seed, case, case + 1))
+                    report.failures.clear()
 
     def add(self, job: Job, report: Report) -> None:
         """Add a job, and write the report every few seconds."""
@@ -64,15 +73,17 @@ class Progress:
     def jobs(self, readers: list[str], n_inputs: int, end: float) -> Iterator[Job]:
         """Give the next job of each file in turn until each reader has its share of the inputs.
 
-        There are more files than workers, so that the cases of a file are run in order.
+        Cases that failed before come first. There are more files than workers, so that the cases
+        of a file are run in order.
         """
+        yield from self._failed
         shares = {
             (name, file): -(-n_inputs // (len(readers) * len(READERS[name].files)))
             for name in readers
             for file in READERS[name].files
         }
         next_cases = {
-            (name, file): self.reports[name][file].outcomes.total() - len(found_cases(name, file))
+            (name, file): self._next_cases.get((name, file), -len(found_cases(name, file)))
             for name, file in shares
         }
         while True:
