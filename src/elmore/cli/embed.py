@@ -10,6 +10,7 @@ from elmore.cli import arguments
 from elmore.cli.bars import progress_bar
 from elmore.cli.inputs import count_texts, read_input
 from elmore.cli.terminal import TablePrinter, is_terminal
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 
 
@@ -29,6 +30,7 @@ def embed(
     split_sentences: str | None = None,
     keep_sentence_marks: Annotated[bool, Parameter(negative="")] = False,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     vocab: Path | None = None,
     word_vectors: Path | None = None,
     batch_tokens: Annotated[int, Parameter(converter=arguments.whole_number)] = 4096,
@@ -92,7 +94,7 @@ def embed(
         if out.exists() and not overwrite and not spool_folder(out).exists():
             raise ConfigError(f"{out} exists already; add --overwrite, or choose another --out")
     options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences, pooling)
-    lines = (text for (text,) in read_input(texts, [text_field]))
+    lines = (text for (text,) in read_input(texts, [text_field], max_line_bytes=max_line_bytes))
     elmo = Elmo.from_pretrained(
         model,
         tokenizer=tokenizer,

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from elmore.cli import arguments
 from elmore.cli.bars import progress_bar
 from elmore.cli.terminal import print_result
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def index(
     split_sentences: str | None = None,
     tokenizer: str | None = None,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
 ) -> None:
     """Build an index of the word occurrences of a corpus: their vectors and sentences.
 
@@ -85,7 +87,7 @@ def index(
 
         try:
             found = build_index(
-                elmo, read_texts(texts, text_field), out, config,
+                elmo, read_texts(texts, text_field, max_line_bytes=max_line_bytes), out, config,
                 source=[{**describe_text(path), "field": text_field} for path in texts],
                 on_progress=on_progress,
             )  # fmt: skip

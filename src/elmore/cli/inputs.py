@@ -16,7 +16,9 @@ from elmore.errors import ConfigError, DataError
 _STDIN = str(STANDARD_INPUT)
 
 
-def read_input(given: Sequence[str], fields: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def read_input(
+    given: Sequence[str], fields: Sequence[str], *, max_line_bytes: int
+) -> Iterator[tuple[str, ...]]:
     """Yield texts: arguments, lines of text files, and these fields of records.
 
     Without any argument, standard input is read. Whatever is wrong with an argument is said before
@@ -26,7 +28,7 @@ def read_input(given: Sequence[str], fields: Sequence[str]) -> Iterator[tuple[st
         raise DataError("there is nothing to read; give texts, name a file, or pipe text in")
     for one in given:
         _check(one)
-    return _read(given or [_STDIN], fields)
+    return _read(given or [_STDIN], fields, max_line_bytes)
 
 
 def count_texts(given: Sequence[str]) -> int | None:
@@ -35,10 +37,12 @@ def count_texts(given: Sequence[str]) -> int | None:
     return None if not given or _STDIN in given or None in sizes else sum(filter(None, sizes))
 
 
-def _read(given: Sequence[str], fields: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _read(
+    given: Sequence[str], fields: Sequence[str], max_line_bytes: int
+) -> Iterator[tuple[str, ...]]:
     for one in given:
         if one == _STDIN or _is_file(one):
-            yield from read_fields(Path(one), fields)
+            yield from read_fields(Path(one), fields, max_line_bytes=max_line_bytes)
         else:
             yield (one,)
 

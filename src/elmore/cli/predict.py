@@ -8,8 +8,10 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from elmore.cli import arguments
 from elmore.cli.inputs import read_input
 from elmore.cli.terminal import is_terminal, print_json
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import DataError
 
 
@@ -33,6 +35,7 @@ def predict(
     static: Path | None = None,
     probabilities: Annotated[bool, Parameter(negative="")] = False,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     first_field: str = "sentence1",
     second_field: str = "sentence2",
     token_column: int = 0,
@@ -73,10 +76,10 @@ def predict(
     task: Any = cls.load(model, elmo=elmo, static=static)
     is_tagger = cls.task == "tag"
     if is_tagger:
-        given = list(_sentences(texts, task, text_field, token_column))
+        given = list(_sentences(texts, task, text_field, token_column, max_line_bytes))
     else:
         fields = (first_field, second_field) if cls.task == "pair" else (text_field,)
-        read = list(read_input(texts, fields))
+        read = list(read_input(texts, fields, max_line_bytes=max_line_bytes))
         given = [
             _Given("\t".join(parts), _pair(parts) if cls.task == "pair" else parts[0])
             for parts in read
@@ -104,7 +107,7 @@ def predict(
 
 
 def _sentences(
-    texts: Sequence[str], task: Any, text_field: str, token_column: int
+    texts: Sequence[str], task: Any, text_field: str, token_column: int, max_line_bytes: int
 ) -> Iterator[_Given]:
     """Give the sentences of files of columns by their tokens, and other texts tokenized."""
     from elmore.tasks.readers import is_column_file, read_sentences
@@ -121,7 +124,8 @@ def _sentences(
                 spans = [(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
                 yield _Given(" ".join(tokens), tokens, tokens, spans)
         else:
-            for (line,) in read_input([one] if texts else [], [text_field]):
+            given = [one] if texts else []
+            for (line,) in read_input(given, [text_field], max_line_bytes=max_line_bytes):
                 yield _sentence(line, task)
 
 
