@@ -88,7 +88,8 @@ def json_list(items: Sequence[bytes]) -> bytes:
 def json_vectors(vectors: Floats, encoding: str) -> bytes:
     """Return an array as nested lists, or as base64 of little-endian float32."""
     if encoding == "base64":
-        return b'"%s"' % binascii.b2a_base64(np.ascontiguousarray(vectors, "<f4"), newline=False)
+        numbers = np.ascontiguousarray(vectors, "<f4").data
+        return b'"%s"' % binascii.b2a_base64(numbers, newline=False)
     if vectors.ndim > 1:
         return json_list([json_vectors(row, encoding) for row in vectors])
     return to_json(vectors.tolist())
