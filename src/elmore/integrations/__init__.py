@@ -1,0 +1,1 @@
+"""elmore inside other tools, one module for each; each needs the extra of its name."""
