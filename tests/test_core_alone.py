@@ -13,7 +13,7 @@ _BLOCKER = """
 import sys
 EXTRAS = {"sklearn", "faiss", "gensim", "matplotlib", "koreanize_matplotlib", "pyarrow",
           "zstandard", "mecab", "tensorboard", "pandas", "fastapi", "uvicorn", "starlette",
-          "pydantic", "prometheus_client", "spacy", "thinc"}
+          "pydantic", "prometheus_client", "spacy", "thinc", "onnx", "onnxruntime"}
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in EXTRAS:

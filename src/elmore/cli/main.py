@@ -36,6 +36,7 @@ COMMANDS = {
     "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
     "verify": "Check the files of any elmore folder against their checksums.",
     "convert": "Convert a model from or to the published format.",
+    "export": "Export a model to ONNX.",
 }
 
 

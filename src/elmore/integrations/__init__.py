@@ -1,1 +1,1 @@
-"""elmore inside other tools, one module for each; each needs the extra of its name."""
+"""elmore inside other libraries, one module or folder for each; each needs its extra."""
