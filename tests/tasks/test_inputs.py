@@ -10,11 +10,10 @@ from tests.tasks.made_examples import SMALL, texts
 def test_the_gradients_of_the_mix_are_those_of_its_equation(tiny_elmo: Elmo) -> None:
     """ELMo = gamma * sum_j s_j h_j: its derivatives by w and gamma, written out."""
     model = Classifier(tiny_elmo, **SMALL, elmo_dropout=0.0).fit(texts(20))
-    tokens = model.network_.tokens
     (layers,) = (v.vectors for v in tiny_elmo.encode_tokens(["the film was good"], layers="all"))
     h = torch.from_numpy(layers)[:, None].double()
     mask = torch.ones(1, h.shape[2], dtype=torch.bool)
-    mix = tokens.input_mix.double()
+    mix = model.mix.double()
     mix.zero_grad()
     upstream = torch.randn(1, h.shape[2], h.shape[3], dtype=torch.float64)
     (mix(h, mask) * upstream).sum().backward()

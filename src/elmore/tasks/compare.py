@@ -70,6 +70,8 @@ class ResultsFile(Struct, frozen=True, forbid_unknown_fields=True):
     n_train: int
     n_dev: int
     runs: list[VariantRun]
+    inputs: list[dict[str, Any]] | None = None
+    """Those of the list that all variants have."""
     checksum: str | None = None
 
 
@@ -107,8 +109,9 @@ def compare(
         if model.static is None and VARIANTS[variant].get("static", ...) is not None:
             raise ConfigError(f"variant {variant!r} needs static vectors; name a file (--static)")
     at_least(1, n_seeds=n_seeds)
-    features = model.open_vectors()  # static vectors once for all runs, so that all have the same
-    model = type(model)(**{**model.get_params(), "static": features.sources.static})
+    features = model.open_vectors()  # once for all runs, so that all have the same
+    opened = {"static": features.static, "inputs": features.more}
+    model = type(model)(**{**model.get_params(), **opened})
     train, dev = (model.tokenized(examples, features) for examples in (train, dev))
     facts = model.facts(features, train, dev)
     del facts["settings"]["seed"]

@@ -6,24 +6,15 @@ the RNN gives, as in the paper's Table 3.
 Shapes: B sentences, T tokens, H hidden_dim, K labels.
 """
 
-from typing import NamedTuple
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmore.tasks.crf import Crf
-from elmore.tasks.inputs import TokenBatch, TokenInput
+from elmore.tasks.input_networks import TokenBatch, TokenInput
+from elmore.tasks.task import Batch
 
 _MARK_DIM = 16
-
-
-class Batch(NamedTuple):
-    """Some examples: the tokens of one or two texts each."""
-
-    sides: tuple[TokenBatch, ...]
-    targets: Tensor | None
-    """(B,) labels, or (B, T) tags, 0 at padding."""
 
 
 def _reordered(vectors: Tensor, order: Tensor) -> Tensor:
@@ -73,12 +64,21 @@ def _mean(vectors: Tensor, mask: Tensor) -> Tensor:
 
 
 class _LabelNetwork(nn.Module):
-    """A network that gives each example a score for each label."""
+    """A network that gives each example a score for each label.
 
-    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
+    `class_weights`, (K,), are those of the labels in the loss; None: all alike.
+    """
+
+    class_weights: Tensor | None
+
+    def __init__(self, class_weights: Tensor | None) -> None:
+        super().__init__()
+        self.register_buffer("class_weights", class_weights, persistent=False)
+
+    def loss(self, batch: Batch) -> Tensor:
         """Return the mean cross-entropy."""
         assert batch.targets is not None
-        return F.cross_entropy(self(batch), batch.targets, class_weights)
+        return F.cross_entropy(self(batch), batch.targets, self.class_weights)
 
 
 class TextNetwork(_LabelNetwork):
@@ -90,9 +90,10 @@ class TextNetwork(_LabelNetwork):
     """
 
     def __init__(
-        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float
-    ) -> None:
-        super().__init__()
+        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float,
+        class_weights: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(class_weights)
         self.tokens = tokens
         self.dropout = nn.Dropout(dropout)
         self.translate = nn.Linear(tokens.dim, hidden_dim)
@@ -132,9 +133,10 @@ class PairNetwork(_LabelNetwork):
     """ESIM (Chen et al. 2017): two texts, each beside what it attends to in the other."""
 
     def __init__(
-        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float
-    ) -> None:
-        super().__init__()
+        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float,
+        class_weights: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(class_weights)
         self.tokens = tokens
         self.dropout = nn.Dropout(dropout)
         self.encode = BiLstm(tokens.dim, hidden_dim)
@@ -171,7 +173,7 @@ class PairNetwork(_LabelNetwork):
 
 
 class TagNetwork(nn.Module):
-    """A biLSTM-CRF with a character CNN of its own (Ma and Hovy 2016; Peters et al. 2018).
+    """A biLSTM-CRF (Ma and Hovy 2016; Peters et al. 2018).
 
     For semantic roles it also reads which word is the predicate (He et al. 2017).
     """
@@ -183,17 +185,13 @@ class TagNetwork(nn.Module):
         *,
         hidden_dim: int,
         dropout: float,
-        n_characters: int,
-        char_filters: int,
         marks: bool,
     ) -> None:
         super().__init__()
         self.tokens = tokens
         self.dropout = nn.Dropout(dropout)
-        self.spell = nn.Embedding(n_characters, 16) if char_filters else None
-        self.convolve = nn.Conv1d(16, char_filters, 3, padding=1) if char_filters else None
         self.mark = nn.Embedding(2, _MARK_DIM) if marks else None
-        dim = tokens.dim + char_filters + _MARK_DIM * marks
+        dim = tokens.dim + _MARK_DIM * marks
         self.encode = BiLstm(dim, hidden_dim, n_layers=2, dropout=dropout)
         self.emit = nn.Linear(2 * hidden_dim + tokens.output_dim, len(crf.start))
         self.crf = crf
@@ -202,25 +200,15 @@ class TagNetwork(nn.Module):
         """Return the score of each tag of each word, (B, T, K)."""
         (side,) = batch.sides
         vectors, beside = self.tokens(side)
-        if self.spell is not None:
-            vectors = torch.cat([vectors, self._char_vectors(side)], dim=2)
         if self.mark is not None:
-            vectors = torch.cat([vectors, self.mark(side.marks)], dim=2)
+            asked = torch.tensor([reading.predicate for reading in batch.readings])
+            marks = (torch.arange(side.mask.shape[1]) == asked[:, None]).long()
+            vectors = torch.cat([vectors, self.mark(marks)], dim=2)
         read = self.encode(self.dropout(vectors), side.mask)
         scores: Tensor = self.emit(self.dropout(_beside(read, beside)))
         return scores
 
-    def _char_vectors(self, side: TokenBatch) -> Tensor:
-        """Return the character CNN of each word, 0 at padding, (B, T, char_filters)."""
-        assert self.spell is not None
-        assert self.convolve is not None
-        assert side.char_ids is not None
-        words = self.convolve(self.spell(side.char_ids[side.mask]).transpose(1, 2)).amax(2)
-        vectors: Tensor = words.new_zeros(*side.mask.shape, words.shape[1])
-        vectors[side.mask] = words
-        return vectors
-
-    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         """Return the mean negative log-likelihood of a sentence's tags."""
         assert batch.targets is not None
         log_likelihood: Tensor = self.crf(self(batch), batch.targets, batch.sides[0].mask)
