@@ -94,7 +94,7 @@ def test_patience_begins_when_something_was_learnt(
     given = iter([0.0, 0.0, 0.0, 0.5, 0.4, 0.3, 0.9])
 
     def evaluate(self: WordTags, right: Any, found: Any) -> Evaluation:
-        return Evaluation("span F1", next(given), 0.0, 0.0, {}, {})
+        return Evaluation("span F1", next(given))
 
     monkeypatch.setattr(WordTags, "evaluate", evaluate)
     model = Tagger(tiny_elmo, **SMALL | {"n_epochs": 7, "patience": 2}).fit(sentences(20))

@@ -13,7 +13,7 @@ from elmore.tasks.base import ClassifierMixin
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import ClassWeight, Examples, class_weights
 from elmore.tasks.label_answers import LabelAnswers
-from elmore.tasks.metrics import Evaluation, evaluate_labels
+from elmore.tasks.metrics import LabelEvaluation, evaluate_labels
 from elmore.tasks.networks import PairNetwork, TextNetwork
 from elmore.tasks.task import Batch, Reader, Reading, Task, TaskName, Words
 
@@ -79,7 +79,7 @@ class ExampleLabels(LabelAnswers):
         """Return the softmax of the scores, (K,) for each example."""
         return list(scores.double().softmax(1).numpy())
 
-    def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> Evaluation:
+    def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> LabelEvaluation:
         """Return the accuracy."""
         return evaluate_labels(self.labels_of(right), self.labels_of(given))
 

@@ -34,12 +34,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "context": {"context_layer": True},
     "top": {"layers": "top"},
     "uniform": {"mix_l2": 1.0},
+    "input": {"where": "input"},
     "output": {"where": "output"},
     "both": {"where": "both"},
 }
 """The settings that each changes: static vectors alone, ELMo alone, both; then both with the states
 that predict each word as one more layer of the mix, with the top layer only, with almost uniform
-layer weights, with ELMo at the output of the RNN, and at both its input and output."""
+layer weights, with ELMo at the input of the RNN alone, at its output, and at both."""
 
 _RENAMED = {"even": "uniform"}  # variants of comparisons that earlier versions began
 

@@ -140,8 +140,12 @@ class TaskModel(TaskSettings):
         y: Sequence[Any] | None = None,
         on_progress: OnProgress = lambda event: None,
     ) -> EncodedExamples:
-        readings = self.task_.reader.read(X, self.features_)
-        targets = None if y is None else self.task_.answers.targets(readings, y)
+        """Return examples as the network reads them; with `y`, as it learns from them."""
+        reader, targets = self.task_.reader, None
+        readings = reader.read(X, self.features_)
+        if y is not None:
+            readings, y = reader.training(readings, y)
+            targets = self.task_.answers.targets(readings, y)
         return self.features_.encode(readings, targets, on_progress)
 
     # --- use --------------------------------------------------------------------------------------

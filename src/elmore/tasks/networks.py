@@ -6,6 +6,8 @@ the RNN gives, as in the paper's Table 3.
 Shapes: B sentences, T tokens, H hidden_dim, K labels.
 """
 
+from typing import ClassVar
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -22,20 +24,22 @@ def _reordered(vectors: Tensor, order: Tensor) -> Tensor:
     return vectors.flatten(0, 1)[order].view_as(vectors)
 
 
-class BiLstm(nn.Module):
-    """A bidirectional LSTM over the real tokens.
+class BiRnn(nn.Module):
+    """A bidirectional RNN over the real tokens.
 
-    Two LSTMs, one of which reads each sentence reversed. Packed sequences would give the same, but
+    Two RNNs, one of which reads each sentence reversed. Packed sequences would give the same, but
     torch's fast LSTM does not take them.
     """
+
+    cell: ClassVar[type[nn.LSTM | nn.GRU]]
 
     def __init__(
         self, input_dim: int, hidden_dim: int, n_layers: int = 1, dropout: float = 0.0
     ) -> None:
         super().__init__()
         dims = [input_dim] + [2 * hidden_dim] * (n_layers - 1)
-        self.ahead = nn.ModuleList(nn.LSTM(dim, hidden_dim, batch_first=True) for dim in dims)
-        self.back = nn.ModuleList(nn.LSTM(dim, hidden_dim, batch_first=True) for dim in dims)
+        self.ahead = nn.ModuleList(self.cell(dim, hidden_dim, batch_first=True) for dim in dims)
+        self.back = nn.ModuleList(self.cell(dim, hidden_dim, batch_first=True) for dim in dims)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
@@ -51,11 +55,25 @@ class BiLstm(nn.Module):
         return vectors.masked_fill(~mask[:, :, None], 0.0)
 
 
-def _beside(vectors: Tensor, other: Tensor | None) -> Tensor:
+class BiLstm(BiRnn):
+    """A bidirectional LSTM."""
+
+    cell = nn.LSTM
+
+
+class BiGru(BiRnn):
+    """A bidirectional GRU."""
+
+    cell = nn.GRU
+
+
+def beside(vectors: Tensor, other: Tensor | None) -> Tensor:
+    """Concatenate what an RNN gives with what is added at its output, if anything is."""
     return vectors if other is None else torch.cat([vectors, other], dim=2)
 
 
-def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Return the softmax over the last dimension, 0 where the mask is false."""
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
 
 
@@ -107,9 +125,9 @@ class TextNetwork(_LabelNetwork):
         """Return the scores of the labels, (B, K)."""
         (side,) = batch.sides
         mask = side.mask
-        vectors, beside = self.tokens(side)
+        vectors, at_output = self.tokens(side)
         encoded = self.encode(self.dropout(F.relu(self.translate(vectors))), mask)
-        pooled = self.dropout(self._pool(_beside(encoded, beside), mask))
+        pooled = self.dropout(self._pool(beside(encoded, at_output), mask))
         hidden = self.maxout(pooled).unflatten(1, (-1, 4)).amax(dim=2)
         scores: Tensor = self.classify(self.dropout(hidden))
         return scores
@@ -117,7 +135,7 @@ class TextNetwork(_LabelNetwork):
     def _pool(self, vectors: Tensor, mask: Tensor) -> Tensor:
         hidden = ~mask[:, :, None]
         limit = torch.finfo(vectors.dtype).max
-        weights = _masked_softmax(self.attend(vectors)[:, :, 0], mask)
+        weights = masked_softmax(self.attend(vectors)[:, :, 0], mask)
         return torch.cat(
             [
                 vectors.masked_fill(hidden, -limit).amax(1),
@@ -151,8 +169,8 @@ class PairNetwork(_LabelNetwork):
         first, second = batch.sides
         a, b = self._encode(first), self._encode(second)
         similarity = a @ b.transpose(1, 2)
-        a_attends = _masked_softmax(similarity, second.mask[:, None]) @ b
-        b_attends = _masked_softmax(similarity.transpose(1, 2), first.mask[:, None]) @ a
+        a_attends = masked_softmax(similarity, second.mask[:, None]) @ b
+        b_attends = masked_softmax(similarity.transpose(1, 2), first.mask[:, None]) @ a
         pooled = torch.cat(
             [self._compose(a, a_attends, first.mask), self._compose(b, b_attends, second.mask)],
             dim=1,
@@ -161,8 +179,8 @@ class PairNetwork(_LabelNetwork):
         return scores
 
     def _encode(self, side: TokenBatch) -> Tensor:
-        vectors, beside = self.tokens(side)
-        return _beside(self.encode(self.dropout(vectors), side.mask), beside)
+        vectors, at_output = self.tokens(side)
+        return beside(self.encode(self.dropout(vectors), side.mask), at_output)
 
     def _compose(self, own: Tensor, attended: Tensor, mask: Tensor) -> Tensor:
         """Return the mean and the maximum of a text, (B, 4H)."""
@@ -199,13 +217,13 @@ class TagNetwork(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Return the score of each tag of each word, (B, T, K)."""
         (side,) = batch.sides
-        vectors, beside = self.tokens(side)
+        vectors, at_output = self.tokens(side)
         if self.mark is not None:
             asked = torch.tensor([reading.predicate for reading in batch.readings])
             marks = (torch.arange(side.mask.shape[1]) == asked[:, None]).long()
             vectors = torch.cat([vectors, self.mark(marks)], dim=2)
         read = self.encode(self.dropout(vectors), side.mask)
-        scores: Tensor = self.emit(self.dropout(_beside(read, beside)))
+        scores: Tensor = self.emit(self.dropout(beside(read, at_output)))
         return scores
 
     def loss(self, batch: Batch) -> Tensor:

@@ -16,7 +16,7 @@ from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
 from elmore.tasks.inputs import MAX_CHAR_FILTERS, CharInput
 from elmore.tasks.label_answers import LabelAnswers
-from elmore.tasks.metrics import Evaluation, evaluate_spans, evaluate_tags
+from elmore.tasks.metrics import LabelEvaluation, evaluate_spans, evaluate_tags
 from elmore.tasks.networks import TagNetwork
 from elmore.tasks.schemes import Scheme, allowed_transitions, scheme_of, to_bio, to_bioes
 from elmore.tasks.task import Batch, NewTokenInput, Reader, Reading, Task, TaskName, Words
@@ -122,7 +122,7 @@ class WordTags(LabelAnswers):
             found = network.crf.marginals(scores, mask)
         return [row[keep].double().numpy() for row, keep in zip(found, mask, strict=True)]
 
-    def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> Evaluation:
+    def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> LabelEvaluation:
         """Return the F1 of spans, or the accuracy of tags that mark no spans."""
         return (evaluate_tags if self.scheme == "none" else evaluate_spans)(right, given)
 

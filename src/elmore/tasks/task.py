@@ -81,6 +81,15 @@ class Reader(ABC):
         """Return the same examples in a form of which no raw text is left to tokenize."""
         return list(X)
 
+    def training(
+        self, readings: Sequence[Any], y: Sequence[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Return what is learned from: the same, or parts of what is too long, with their answers.
+
+        There may be more or fewer than there are examples.
+        """
+        return readings, y
+
 
 class Answers(ABC):
     """Turns answers into targets, and scores into answers."""
