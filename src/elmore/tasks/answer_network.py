@@ -126,7 +126,9 @@ class SpanNetwork(nn.Module):
 
     def _encode(self, side: TokenBatch) -> Tensor:
         vectors, at_output = self.tokens(side)
-        return self.dropout(beside(self.encode(self.dropout(vectors), side.mask), at_output))
+        read = self.encode(self.dropout(vectors), side.mask)
+        dropped: Tensor = self.dropout(beside(read, at_output))
+        return dropped
 
     def _attend(
         self, text: Tensor, question: Tensor, text_mask: Tensor, question_mask: Tensor
@@ -164,7 +166,8 @@ class SpanNetwork(nn.Module):
         right = right[:, 0]
         if scores.none is not None:
             right = torch.where(batch.targets[:, 0] < 0, scores.none, right)
-        return (scores.log_sum() - right).mean()
+        loss: Tensor = (scores.log_sum() - right).mean()
+        return loss
 
 
 def best_spans(scores: SpanScores, mask: Tensor, max_tokens: int) -> list[BestSpan]:
