@@ -73,6 +73,7 @@ def stored_layers(
             with beside.open("r+b") as file:
                 _reserve(file, beside.stat().st_size)
             _fill(stored, source, sentences, dtype, on_progress)
+            stored.flush()
             with beside.open("ab") as file:
                 file.write(_digest(np.memmap(beside, np.uint8, "r")))
             beside.replace(path)
@@ -123,4 +124,3 @@ def _fill(
             stored[place : place + len(sentence)] = layers
             place += len(sentence)
         on_progress(first + len(some), len(sentences))
-    stored.flush()

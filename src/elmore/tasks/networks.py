@@ -6,12 +6,11 @@ the RNN gives, as in the paper's Table 3.
 Shapes: B sentences, T tokens, H hidden_dim, K labels.
 """
 
-from typing import ClassVar
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from elmore.engine.gru import gru
 from elmore.tasks.crf import Crf
 from elmore.tasks.input_networks import TokenBatch, TokenInput
 from elmore.tasks.task import Batch
@@ -24,30 +23,33 @@ def _reordered(vectors: Tensor, order: Tensor) -> Tensor:
     return vectors.flatten(0, 1)[order].view_as(vectors)
 
 
-class BiRnn(nn.Module):
-    """A bidirectional RNN over the real tokens.
+def _mirrored(mask: Tensor) -> Tensor:
+    """Return the order of rows in which each sentence of (B, T) is reversed, its padding is not."""
+    places = torch.arange(mask.shape[1], device=mask.device)
+    mirrored = torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
+    starts = mask.shape[1] * torch.arange(len(mask), device=mask.device)
+    return (mirrored + starts[:, None]).flatten()
 
-    Two RNNs, one of which reads each sentence reversed. Packed sequences would give the same, but
+
+class BiLstm(nn.Module):
+    """A bidirectional LSTM over the real tokens.
+
+    Two LSTMs, one of which reads each sentence reversed. Packed sequences would give the same, but
     torch's fast LSTM does not take them.
     """
-
-    cell: ClassVar[type[nn.LSTM | nn.GRU]]
 
     def __init__(
         self, input_dim: int, hidden_dim: int, n_layers: int = 1, dropout: float = 0.0
     ) -> None:
         super().__init__()
         dims = [input_dim] + [2 * hidden_dim] * (n_layers - 1)
-        self.ahead = nn.ModuleList(self.cell(dim, hidden_dim, batch_first=True) for dim in dims)
-        self.back = nn.ModuleList(self.cell(dim, hidden_dim, batch_first=True) for dim in dims)
+        self.ahead = nn.ModuleList(nn.LSTM(dim, hidden_dim, batch_first=True) for dim in dims)
+        self.back = nn.ModuleList(nn.LSTM(dim, hidden_dim, batch_first=True) for dim in dims)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Read (B, T, input_dim); return (B, T, 2H), 0 at padding."""
-        places = torch.arange(mask.shape[1], device=mask.device)
-        mirrored = torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
-        starts = mask.shape[1] * torch.arange(len(mask), device=mask.device)
-        order = (mirrored + starts[:, None]).flatten()
+        order = _mirrored(mask)
         for depth, (ahead, back) in enumerate(zip(self.ahead, self.back, strict=True)):
             given = self.dropout(vectors) if depth else vectors
             read_back = _reordered(back(_reordered(given, order))[0], order)
@@ -55,16 +57,27 @@ class BiRnn(nn.Module):
         return vectors.masked_fill(~mask[:, :, None], 0.0)
 
 
-class BiLstm(BiRnn):
-    """A bidirectional LSTM."""
+class BiGru(nn.Module):
+    """A bidirectional GRU over the real tokens, both directions computed at once."""
 
-    cell = nn.LSTM
+    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.ahead, self.back = nn.GRU(input_dim, hidden_dim), nn.GRU(input_dim, hidden_dim)
 
-
-class BiGru(BiRnn):
-    """A bidirectional GRU."""
-
-    cell = nn.GRU
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """Read (B, T, input_dim); return (B, T, 2H), 0 at padding."""
+        order, dim = _mirrored(mask), self.ahead.hidden_size
+        given = (vectors, _reordered(vectors, order))
+        inputs, biases, recurrent = [], [], []
+        for rnn, sentences in zip((self.ahead, self.back), given, strict=True):
+            bias = rnn.bias_ih_l0 + F.pad(rnn.bias_hh_l0[: 2 * dim], (0, dim))
+            inputs.append(F.linear(sentences.transpose(0, 1), rnn.weight_ih_l0, bias))
+            biases.append(rnn.bias_hh_l0[None, 2 * dim :])
+            recurrent.append(rnn.weight_hh_l0.T)
+        states = gru(torch.stack(inputs, dim=1), torch.stack(biases), torch.stack(recurrent))
+        ahead, back = states.transpose(0, 2).unbind(1)  # (B, T, H) each
+        both = torch.cat([ahead, _reordered(back.contiguous(), order)], dim=2)
+        return both.masked_fill(~mask[:, :, None], 0.0)
 
 
 def beside(vectors: Tensor, other: Tensor | None) -> Tensor:
