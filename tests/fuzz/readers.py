@@ -249,7 +249,7 @@ def _read_task(folder: Path, task: str) -> Any:
     cls, X, _ = TASKS[task]
     with patch.object(Elmo, "from_pretrained", _load_elmo_once):
         found: Any = cls.load(folder)
-    return [np.asarray(one).tolist() for one in found.predict_proba(X)], found.head_.labels
+    return [np.asarray(one).tolist() for one in found.predict_proba(X)], found.task_.answers.labels
 
 
 def _task_reader(task: str, *, checksums: bool) -> Reader:

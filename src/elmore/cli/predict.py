@@ -1,4 +1,4 @@
-"""`elmore predict`: the labels or tags that a trained task gives to new texts."""
+"""`elmore predict`: the labels, tags or answers that a trained task gives to new texts."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ class _Given(NamedTuple):
 
     text: str
     example: Any
-    """As the task takes it: a text, a pair, tokens, or tokens and the place of their predicate."""
+    """As the task takes it: a text, a pair, a question, tokens, or tokens and their predicate."""
     tokens: Sequence[str] = ()
     """Of a tagger."""
     spans: Sequence[tuple[int, int]] = ()
@@ -38,9 +38,10 @@ def predict(
     max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     first_field: str = "sentence1",
     second_field: str = "sentence2",
+    question_field: str = "question",
     token_column: int = 0,
 ) -> None:
-    """Predict the labels of texts, or the tags of words.
+    """Predict the labels of texts, the tags of words, or the answers to questions.
 
     A list on a terminal, a line of JSON for each text in a pipe.
 
@@ -53,27 +54,33 @@ def predict(
         - is standard input, which is also read if nothing is given. A tagger takes .conll and
         .conllu files too, and reads their tokens. A text of a pair task is two texts with a tab
         between them; of semantic role labelling, the number of the predicate, from 0, a tab, and
-        the text.
+        the text; of an answer task, the question, a tab, and the text.
     elmo
         Where the biLM is, if it has moved.
     static
         Where the static vectors are, if they have moved.
     probabilities
-        Give the probability of each label, or of each word's tags, as well.
+        Give the probability of each label, or of each word's tags, as well; an answer always has
+        its own.
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     first_field
         pair: the field of the first text.
     second_field
         pair: the field of the second text.
+    question_field
+        answer: the field of the question.
     token_column
         tag: the column of the token in .conll files, counted from 0, or from the end if negative.
     """
-    from elmore.cli.task_flags import TASKS
+    from elmore.tasks.catalogue import TASKS
     from elmore.tasks.saved import read_task_config
 
-    cls = TASKS[read_task_config(model).task]
+    cls = TASKS[read_task_config(model).task].model
     task: Any = cls.load(model, elmo=elmo, static=static)
+    if cls.task == "answer":
+        _answer(task, texts, (question_field, text_field))
+        return
     is_tagger = cls.task == "tag"
     if is_tagger:
         given = list(_sentences(texts, task, text_field, token_column, max_line_bytes))
@@ -104,6 +111,22 @@ def predict(
             _print(record)
         else:
             print_json(record)
+
+
+def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str]) -> None:
+    """Answer questions, and print them."""
+    questions = [_pair(parts) for parts in read_input(texts, fields)]
+    for (question, text), answer in zip(questions, task.predict(questions), strict=True):
+        if is_terminal():
+            shown = Text(answer.text or "no answer", "bold" if answer.text else "dim")
+            shown.append(f"  {question}").append(f"  {answer.probability:.1%}", "dim")
+            Console(highlight=False).print(shown)
+            continue
+        span = None if answer.start is None else (answer.start, answer.end)
+        print_json({
+            "question": question, "text": text, "answer": answer.text, "span": span,
+            "probability": answer.probability,
+        })  # fmt: skip
 
 
 def _sentences(
@@ -142,7 +165,7 @@ def _sentence(line: str, task: Any) -> _Given:
 
 
 def _pair(parts: tuple[str, ...]) -> tuple[str, str]:
-    """Return the two texts of a record, or of a line."""
+    """Return the two texts of a record, or of a line: of a pair, or a question and its text."""
     if len(parts) == 2:
         return parts
     (line,) = parts
