@@ -79,7 +79,7 @@ def predict(
     cls = TASKS[read_task_config(model).task].model
     task: Any = cls.load(model, elmo=elmo, static=static)
     if cls.task == "answer":
-        _answer(task, texts, (question_field, text_field))
+        _answer(task, texts, (question_field, text_field), max_line_bytes)
         return
     is_tagger = cls.task == "tag"
     if is_tagger:
@@ -113,9 +113,9 @@ def predict(
             print_json(record)
 
 
-def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str]) -> None:
+def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str], max_line_bytes: int) -> None:
     """Answer questions, and print them."""
-    questions = [_pair(parts) for parts in read_input(texts, fields)]
+    questions = [_pair(parts) for parts in read_input(texts, fields, max_line_bytes=max_line_bytes)]
     for (question, text), answer in zip(questions, task.predict(questions), strict=True):
         if is_terminal():
             shown = Text(answer.text or "no answer", "bold" if answer.text else "dim")
