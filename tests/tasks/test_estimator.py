@@ -47,9 +47,10 @@ def test_what_is_learnt_and_saved(
 
 @pytest.mark.parametrize("options", [
     {"where": "output"}, {"where": "both"}, {"layers": "top"}, {"layers": 0}, {"norm": "token"},
-    {"elmo": None}, {"static": None}, {"freeze": False}, {"class_weight": "balanced"},
+    {"elmo": None}, {"static": None}, {"class_weight": "balanced"},
+    {"freeze": False, "unfreeze": "all"},
     {"cache_dtype": "float32"}, {"context_layer": True},
-    {"context_layer": True, "freeze": False, "where": "both"},
+    {"context_layer": True, "freeze": False, "unfreeze": "all", "where": "both"},
 ], ids=str)  # fmt: skip
 @pytest.mark.parametrize("task", TASKS)
 def test_every_arrangement(
@@ -69,8 +70,12 @@ def test_every_arrangement(
         assert mix.gamma.item() != 1.0
         assert (max(s) == 1.0) == ("layers" in options)
         assert (len(set(s)) > 1) or "layers" in options
-    changed = any(not torch.equal(before[name], w) for name, w in elmo.bilm.state_dict().items())
-    assert changed == (not options.get("freeze", True))
+    for name, weight in elmo.bilm.state_dict().items():
+        assert torch.equal(before[name], weight)  # what is fine-tuned is a copy
+    tuned = getattr(model.network_.tokens.parts["elmo"], "bilm", None) if expected else None
+    assert (tuned is not None) == (not options.get("freeze", True))
+    if tuned is not None:
+        assert any(not torch.equal(before[name], w) for name, w in tuned.state_dict().items())
 
 
 def test_scikit_learns_conventions(tiny_elmo: Elmo, static: StaticVectors) -> None:

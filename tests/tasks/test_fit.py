@@ -112,3 +112,53 @@ def test_few_examples_are_read_in_small_batches(
     assert [(event.done, event.total) for event in told] == [
         (number, n_batches) for number in range(1, n_batches + 1)
     ]
+
+
+@pytest.mark.parametrize("unfreeze", ["gradual", "all"])
+def test_a_bilm_is_fine_tuned_from_the_top(tiny_elmo: Elmo, unfreeze: str) -> None:
+    model = Classifier(tiny_elmo, freeze=False, unfreeze=unfreeze, **SMALL)
+    frozen: list[set[str]] = []
+    changed: list[set[str]] = []
+    before: dict[str, torch.Tensor] = {}
+
+    def on_progress(event: FitEvent) -> None:
+        bilm = model.network_.tokens.parts["elmo"].bilm
+        if event.done == 1:  # a new epoch
+            frozen.append({n for n, w in bilm.named_parameters() if not w.requires_grad})
+            changed.append(set())
+        elif before:
+            changed[-1] |= {n for n, w in bilm.named_parameters() if not torch.equal(before[n], w)}
+        before.update({name: weight.clone() for name, weight in bilm.state_dict().items()})
+
+    model.fit(texts(40), dev=texts(10, seed=2), on_progress=on_progress)
+    names = {name for name, _ in model.network_.tokens.parts["elmo"].bilm.named_parameters()}
+    lower = {name for name in names if ".layers.1." not in name}
+    expected = [names, lower, {name for name in lower if "lstm" not in name}, set()]
+    if unfreeze == "all":
+        expected = [set()] * 4
+    assert frozen[:4] == expected
+    for moved, still in zip(changed[:4], expected, strict=True):
+        assert moved == names - still
+
+
+def test_lower_layers_learn_more_slowly(tiny_elmo: Elmo) -> None:
+    model = Classifier(tiny_elmo, freeze=False, unfreeze="all", layer_decay=100.0, **SMALL)
+    model.fit(texts(40), dev=texts(10, seed=2))
+    before = tiny_elmo.bilm.state_dict()
+    bilm = model.network_.tokens.parts["elmo"].bilm
+    steps = {name: (w - before[name]).abs().max().item() for name, w in bilm.named_parameters()}
+    top = max(step for name, step in steps.items() if ".layers.1." in name)
+    next_one = max(step for name, step in steps.items() if ".layers.0." in name)
+    tokens = max(step for name, step in steps.items() if name.startswith("token_encoder"))
+    assert top > 20 * next_one > 400 * tokens > 0
+
+
+def test_two_fits_with_one_model_are_the_same(tiny_elmo: Elmo) -> None:
+    """A fit leaves the biLM that it fine-tunes a copy of as it was."""
+    train, dev = texts(40), texts(10, seed=2)
+    first, second = (
+        Classifier(tiny_elmo, freeze=False, unfreeze="all", **SMALL).fit(train, dev=dev)
+        for _ in range(2)
+    )
+    assert first.progress_ == second.progress_
+    assert not any(weight.requires_grad for weight in tiny_elmo.bilm.parameters())

@@ -146,11 +146,11 @@ def _training_facts(report: "Report") -> str:
 
 
 class FitBar:
-    """Shows how a task is trained: a bar of encoded sentences, then one of all epochs' batches."""
+    """Shows how a task is trained: a bar of what is before it, then one of all epochs' batches."""
 
     def __init__(self, n_epochs: int) -> None:
         self._n_epochs = n_epochs
-        self._encoding: TaskID | None = None
+        self._stage: TaskID | None = None
         self._bar = progress_bar(shown=True)
         self._task: TaskID | None = None
         self._n_done = 0
@@ -170,9 +170,9 @@ class FitBar:
         self._task, self._n_done = None, 0
 
     def on_progress(self, event: "FitEvent") -> None:
-        """Show how many sentences the biLM has encoded, or one batch more."""
-        if event.stage == "encode":
-            self._show_encoded(event)
+        """Show how far the biLM has come, or one batch more."""
+        if event.stage != "train":
+            self._show_stage(event)
             return
         if self._task is None:
             total = event.total * self._n_epochs
@@ -182,9 +182,10 @@ class FitBar:
             self._task, completed=self._n_done, description=f"training  loss {event.loss:.3f}"
         )
 
-    def _show_encoded(self, event: "FitEvent") -> None:
-        if self._encoding is None:
-            self._encoding = self._bar.add_task("encoding", total=event.total, tokens=0)
-        self._bar.update(self._encoding, completed=event.done)
-        if event.done == event.total:  # other examples may follow
-            self._encoding = None
+    def _show_stage(self, event: "FitEvent") -> None:
+        if self._stage is None:
+            name = {"adapt": "adapting", "encode": "encoding"}[event.stage]
+            self._stage = self._bar.add_task(name, total=event.total, tokens=0)
+        self._bar.update(self._stage, completed=event.done)
+        if event.done == event.total:  # others may follow
+            self._stage = None

@@ -63,7 +63,8 @@ def compare(
         Some of static, elmo, static+elmo, context (the states that predict each word as one more
         layer of the mix), top (the top layer only), uniform (almost uniform layer
         weights), input, output and both (ELMo at the RNN's input alone, its output alone, at both),
-        with commas; the first is the baseline.
+        adapted (the biLM first learns the training texts as a language model), fine-tuned (the biLM
+        learns with the task) and adapted+fine-tuned, with commas; the first is the baseline.
     n_seeds
         Training runs of each variant, with different random seeds.
     max_train

@@ -37,10 +37,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "input": {"where": "input"},
     "output": {"where": "output"},
     "both": {"where": "both"},
+    "adapted": {"adapt_epochs": 3.0},
+    "fine-tuned": {"freeze": False},
+    "adapted+fine-tuned": {"adapt_epochs": 3.0, "freeze": False},
 }
 """The settings that each changes: static vectors alone, ELMo alone, both; then both with the states
 that predict each word as one more layer of the mix, with the top layer only, with almost uniform
-layer weights, with ELMo at the input of the RNN alone, at its output, and at both."""
+layer weights, with ELMo at the input of the RNN alone, at its output, and at both; then with a biLM
+that has learned the training texts as a language model first, that is fine-tuned with the task, and
+both."""
 
 _RENAMED = {"even": "uniform"}  # variants of comparisons that earlier versions began
 

@@ -20,10 +20,11 @@ from elmore.errors import ConfigError, FormatError
 from elmore.formats.arrays import check_arrays
 from elmore.model import ScalarMix
 from elmore.static import StaticVectors
-from elmore.tasks.encoded import EncodedExamples
+from elmore.tasks.adapt import adapt
+from elmore.tasks.encoded import EncodedExamples, distinct_sentences
 from elmore.tasks.examples import Examples, hold_out
 from elmore.tasks.features import FeatureExtractor
-from elmore.tasks.fit import FitProgress, OnProgress, fit, run_folder
+from elmore.tasks.fit import ADAPTED, FitProgress, OnProgress, fit, run_folder
 from elmore.tasks.input_networks import TokenInput
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.saved import (
@@ -31,6 +32,7 @@ from elmore.tasks.saved import (
     FORMAT,
     WEIGHTS,
     TaskFile,
+    adapted_bilm,
     check_hash,
     check_inputs,
     origin_of,
@@ -88,12 +90,14 @@ class TaskModel(TaskSettings):
             dev = Examples.of(*dev)
         task.answers.learn(train, dev)
         self._set_up(task)
-        torch.manual_seed(self.seed)
-        self.network_ = task.network(self.features_.network)
         with ExitStack() as stack:
             if folder is not None:
                 facts = self.facts(self.features_, train, dev)
                 stack.enter_context(run_folder(Path(folder), facts))
+            if self.adapt_epochs:
+                self._adapt(train, None if folder is None else Path(folder) / ADAPTED, on_progress)
+            torch.manual_seed(self.seed)
+            self.network_ = task.network(self.features_.network)
             encoded = self._encode(train.X, train.y, on_progress)
             dev_encoded = self._encode(dev.X, None, on_progress)
             self.progress_: FitProgress = fit(
@@ -133,6 +137,17 @@ class TaskModel(TaskSettings):
         self.task_ = task
         self.classes_ = np.array(task.answers.labels)
         self.features_ = FeatureExtractor(self, task.inputs)
+
+    def _adapt(self, train: Examples, folder: Path | None, on_progress: OnProgress) -> None:
+        """Let the biLM learn the training texts as a language model, and go on with that."""
+        elmo, task = self.features_.elmo, self.task_
+        assert elmo is not None  # held by check_settings
+        sentences, _ = distinct_sentences(task.reader.read(train.X, self.features_))
+        adapted = adapt(
+            elmo, sentences, n_epochs=self.adapt_epochs, seed=self.seed, folder=folder,
+            on_progress=on_progress,
+        )  # fmt: skip
+        self.features_ = FeatureExtractor(self, task.inputs, adapted)
 
     def _encode(
         self,
@@ -210,7 +225,8 @@ class TaskModel(TaskSettings):
             static=origin_of(features.inputs.get("static")),
             inputs=saved_inputs(features.more),
         )
-        write_task(Path(folder), content, self.network_.state_dict())
+        adapted = features.elmo if self.adapt_epochs else None
+        write_task(Path(folder), content, self.network_.state_dict(), adapted)
 
     @classmethod
     def load(
@@ -233,7 +249,7 @@ class TaskModel(TaskSettings):
             raise FormatError(f"{folder} holds a task {content.task!r}, not {cls.task!r}")
         tensors = read_weights(folder, content, verify=verify)
         made = cls(
-            elmo=elmo or source_of(content.elmo, "elmo", folder),
+            elmo=elmo or adapted_bilm(folder) or source_of(content.elmo, "elmo", folder),
             static=static or source_of(content.static, "static", folder),
             inputs=restored_inputs(content, folder) if inputs is None else inputs,
             **cls.read_settings(content.settings, folder / CONFIG),

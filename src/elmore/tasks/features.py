@@ -26,7 +26,10 @@ from elmore.text import Token, Tokenizer, tokenizer_by_name
 class FeatureExtractor(Words):
     """Tokenizes texts, and gives examples with what its inputs know of their tokens."""
 
-    def __init__(self, settings: TaskSettings, own: Sequence[Input]) -> None:
+    def __init__(
+        self, settings: TaskSettings, own: Sequence[Input], adapted: Elmo | None = None
+    ) -> None:
+        """Open the inputs of a task, among them its `own`; with an adapted biLM, if it has one."""
         self.settings = settings
         if settings.elmo is None and settings.static is None and not settings.inputs:
             raise ConfigError("there are no vectors to train on; give elmo, static, or both")
@@ -35,7 +38,7 @@ class FeatureExtractor(Words):
             inputs["static"] = StaticInput(settings.static)
         if settings.elmo is not None:
             inputs["elmo"] = ElmoInput(
-                settings.elmo, settings.where, settings.layers, settings.context_layer,
+                adapted or settings.elmo, settings.where, settings.layers, settings.context_layer,
                 settings.norm, settings.elmo_dropout, settings.freeze,
             )  # fmt: skip
         inputs |= {one.kind: one for one in own}

@@ -1,11 +1,13 @@
 """The training loop of all tasks.
 
 Adam, gradients clipped, the learning rate halved when the dev score stops improving, early
-stopping, the best weights kept. All randomness is a function of the seed and the epoch, and a
+stopping, the best weights kept. A biLM that is fine-tuned learns more slowly towards its bottom,
+and later. All randomness is a function of the seed and the epoch, and a
 checkpoint is written after each epoch, so that a run that was stopped resumes to the same result.
 """
 
 import math
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -15,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from elmore.checks import MAX_SEED, at_least
+from elmore.checks import MAX_SEED, at_least, one_of
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import begin_job
 from elmore.formats.arrays import check_arrays
@@ -25,7 +27,10 @@ from elmore.metadata import convert_metadata
 from elmore.tasks.encoded import EncodedExamples
 from elmore.tasks.task import Batch
 
+Unfreeze = Literal["gradual", "all"]
+
 LAST, RUN = "last.safetensors", "run.json"
+ADAPTED = "adapted"  # the folder in which the biLM learns the texts (adapt.py)
 FORMAT = "elmore-fit-1"
 
 _FEWEST_UPDATES = 20  # in an epoch, if batches of _SMALLEST_BATCH allow it
@@ -43,6 +48,8 @@ class FitConfig:
     clip_norm: float
     patience: int
     mix_l2: float
+    unfreeze: Unfreeze
+    layer_decay: float
     seed: int
 
     def __post_init__(self) -> None:
@@ -53,6 +60,9 @@ class FitConfig:
         for name in ("learning_rate", "clip_norm"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
+        one_of(Unfreeze, unfreeze=self.unfreeze)
+        if not 1 <= self.layer_decay < math.inf:
+            raise ConfigError(f"layer_decay is {self.layer_decay}; expected 1 or more")
         if not 0 <= self.mix_l2 < math.inf:
             raise ConfigError(f"mix_l2 is {self.mix_l2}; expected 0 or more")
         at_least(0, largest=MAX_SEED, seed=self.seed)
@@ -77,10 +87,11 @@ class FitProgress:
 class FitEvent(NamedTuple):
     """How far one stage of a fit has come."""
 
-    stage: Literal["encode", "train"]
-    """encode: a frozen biLM reads the sentences; train: an epoch."""
+    stage: Literal["adapt", "encode", "train"]
+    """adapt: the biLM learns the texts; encode: a frozen biLM reads the sentences; train: an
+    epoch."""
     done: int
-    """Sentences, or batches of this epoch."""
+    """Updates of the biLM, sentences, or batches of this epoch."""
     total: int
     loss: float | None = None
     """That of the last batch."""
@@ -134,14 +145,15 @@ def run_folder(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
         try:
             yield
         finally:
-            if not (folder / LAST).exists():  # nothing to resume from
-                remove_run(folder)
+            if not any((folder / name).exists() for name in (LAST, ADAPTED)):
+                remove_run(folder)  # there is nothing to resume from
 
 
 def remove_run(folder: Path) -> None:
     """Remove a run that is no longer needed, and nothing else that may be in its folder."""
     for name in (LAST, RUN):
         (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / ADAPTED, ignore_errors=True)
     with suppress(OSError):  # where something else is in it
         folder.rmdir()
 
@@ -155,8 +167,12 @@ class _Learner:
 
     def __init__(self, network: Any, config: FitConfig) -> None:
         self.network, self.config = network, config
-        self.parameters = [p for p in network.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.Adam(self.parameters)
+        bilm = network.tokens.bilm_parameters()
+        known = {id(weight) for layer in bilm for weight in layer}
+        own = [p for p in network.parameters() if p.requires_grad and id(p) not in known]
+        self.groups = [own, *bilm]
+        self.parameters = [weight for group in self.groups for weight in group]
+        self.optimizer = torch.optim.Adam([{"params": group} for group in self.groups])
 
     def train_epoch(
         self, train: EncodedExamples, progress: FitProgress, on_progress: OnProgress
@@ -165,8 +181,7 @@ class _Learner:
         config = self.config
         torch.manual_seed(1_000_003 * config.seed + progress.epoch)  # for dropout
         self.network.train()
-        for group in self.optimizer.param_groups:
-            group["lr"] = progress.learning_rate
+        self._unfreeze(progress)
         few = max(_SMALLEST_BATCH, len(train) // _FEWEST_UPDATES)
         size = min(config.batch_size, few)
         batches = list(train.shuffled_batches(size, f"{config.seed}/{progress.epoch}"))
@@ -176,6 +191,17 @@ class _Learner:
             total += loss * len(rows)
             on_progress(FitEvent("train", number, len(batches), loss))
         return total / len(train)
+
+    def _unfreeze(self, progress: FitProgress) -> None:
+        """Set each layer's learning rate, and whether it learns in this epoch.
+
+        Discriminative fine-tuning and gradual unfreezing (Howard and Ruder 2018): the first epoch
+        trains the task's own weights, each later one a layer more of the biLM, from the top.
+        """
+        for depth, group in enumerate(self.optimizer.param_groups):
+            group["lr"] = progress.learning_rate / self.config.layer_decay**depth
+            for weight in group["params"]:
+                weight.requires_grad_(self.config.unfreeze == "all" or depth <= progress.epoch)
 
     def _update(self, batch: Batch, progress: FitProgress) -> float:
         loss = self.network.loss(batch)

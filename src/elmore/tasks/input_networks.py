@@ -6,15 +6,19 @@ its input, at its output, or at both.
 Shapes: B texts, T tokens, S sentences, L layers, D dim, C characters.
 """
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from elmore.engine.bilm_grad import differentiable_layers
 from elmore.errors import ConfigError
 from elmore.model import BiLM, ScalarMix, with_context_layer
+from elmore.model.lstm import LstmStack
 
 Place = Literal["input", "output"]
 Vectors = dict[Place, Tensor]
@@ -64,7 +68,7 @@ class CharNetwork(nn.Module):
 
 
 class MixNetwork(nn.Module):
-    """Mixes layers, with weights of its own in each place; fine-tunes `bilm` if there is one."""
+    """Mixes layers, with weights of its own in each place; fine-tunes a copy of `bilm`."""
 
     def __init__(
         self,
@@ -77,9 +81,10 @@ class MixNetwork(nn.Module):
         super().__init__()
         self.context_layer = context_layer
         self.mixes = nn.ModuleDict({place: mix for place, mix in mixes.items()})  # noqa: C416
-        self.bilm = bilm
+        self.bilm = None
         if bilm is not None:
-            bilm.requires_grad_()
+            self.bilm = copy.deepcopy(bilm).requires_grad_()
+            self.bilm.softmax = None
         self.dims: dict[Place, int] = dict.fromkeys(mixes, dim)
 
     def forward(self, values: Tensor, batch: TokenBatch) -> Vectors:
@@ -90,9 +95,21 @@ class MixNetwork(nn.Module):
             layers = self._encode(self.bilm, values, batch)
         return {place: mix(layers, batch.mask) for place, mix in self.mixes.items()}  # type: ignore[misc]
 
+    def bilm_parameters(self) -> list[list[nn.Parameter]]:
+        """Return the weights of a biLM that is fine-tuned, layer by layer from the top."""
+        if self.bilm is None:
+            return []
+        stacks: list[LstmStack] = [self.bilm.forward_lstm, self.bilm.backward_lstm]
+        layers = [
+            [weight for stack in stacks for weight in stack.layers[depth].parameters()]
+            for depth in reversed(range(stacks[0].config.n_layers))
+        ]
+        return [*layers, [*self.bilm.token_encoder.parameters()]]
+
     def _encode(self, bilm: BiLM, ids: Tensor, batch: TokenBatch) -> Tensor:
         """Return the layers of the texts, (L, B, T, D), from the ids of their sentences."""
-        layers = bilm(ids).layers
+        mask = torch.arange(ids.shape[1]) < batch.lengths[:, None] + 2  # the sentence marks
+        layers = differentiable_layers(bilm, ids, mask)
         layers = with_context_layer(layers) if self.context_layer else layers
         layers = layers[:, :, 1:-1]
         real = torch.arange(layers.shape[2]) < batch.lengths[:, None]
@@ -139,6 +156,11 @@ class TokenInput(nn.Module):
                     assert isinstance(mix, ScalarMix)
                     found[place if name == "elmo" else f"{name}, {place}"] = mix
         return found
+
+    def bilm_parameters(self) -> list[list[nn.Parameter]]:
+        """Return the weights of all biLMs that are fine-tuned, layer by layer from the top."""
+        each = [p.bilm_parameters() for p in self.parts.values() if isinstance(p, MixNetwork)]
+        return [[w for layer in found for w in layer] for found in zip_longest(*each, fillvalue=[])]
 
     def penalty(self) -> Tensor:
         """Return the sum of the squares of the mixes' weights, for L2 regularization."""

@@ -1,7 +1,8 @@
 """The folder of a trained task: config.json and model.safetensors, strictly read.
 
 It holds the task's own weights, and says which biLM and static vectors they need. config.json has a
-checksum of its own and that of the weights.
+checksum of its own and that of the weights. A biLM that was adapted to the task's texts is in it, a
+model folder of its own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +25,18 @@ from elmore.checksums import (
     describe_file,
     verify_files,
 )
+from elmore.embed import Elmo
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import new_folder, shared_mode, write_json
+from elmore.formats.native import verify_native
 from elmore.formats.safetensors_files import read_safetensors
 from elmore.metadata import read_metadata
 from elmore.tasks.inputs import Input, InputKind, restored_input
 from elmore.tasks.task import TaskName
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+BILM = "bilm"
+"""The folder of a biLM that was adapted to the task's texts."""
 FORMAT: Literal["elmore-task-1"] = "elmore-task-1"
 
 _FIX = "copy the task again, or train it again"
@@ -80,9 +85,13 @@ class TaskFile(Struct, frozen=True, forbid_unknown_fields=True):
             raise ConfigError("labels has a label twice; expected each once")
 
 
-def write_task(folder: Path, content: TaskFile, weights: Mapping[str, Tensor]) -> None:
-    """Write a folder, whole or not at all."""
+def write_task(
+    folder: Path, content: TaskFile, weights: Mapping[str, Tensor], adapted: Elmo | None = None
+) -> None:
+    """Write a folder, whole or not at all; with the biLM in it if that was adapted."""
     with new_folder(folder) as beside:
+        if adapted is not None:
+            adapted.save_pretrained(beside / BILM)
         try:
             save_file(
                 {name: value.contiguous() for name, value in weights.items()}, beside / WEIGHTS
@@ -119,7 +128,9 @@ def read_weights(folder: Path, content: TaskFile, *, verify: bool = True) -> dic
             raise FormatError(f"{path}: {name} has weights that are not finite; {_FIX}")
     # Copied into memory of torch's own alignment: matrix products round by how memory is aligned.
     return {
-        _new_name(name): tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()
+        _new_name(name): tensor.to(torch.float32, copy=True)
+        for name, tensor in tensors.items()
+        if ".bilm.softmax." not in name  # earlier versions wrote it, and no task needs it
     }
 
 
@@ -144,6 +155,9 @@ def verify_task(folder: Path) -> Iterator[CheckedFile]:
         found.append(CheckedFile(WEIGHTS, False, problem))
     yield CheckedFile(CONFIG, content.checksum is not None)
     yield from found
+    if adapted_bilm(folder) is not None:
+        for one in verify_native(folder / BILM):
+            yield one._replace(name=f"{BILM}/{one.name}")
 
 
 def origin_of(opened: Input | None) -> VectorsOrigin | None:
@@ -184,6 +198,11 @@ def check_inputs(said: Sequence[SavedInput], opened: Sequence[Input], folder: Pa
                 f"{one.options}"
             )
         check_hash(one.vectors, own, folder, f"inputs[{number}]")
+
+
+def adapted_bilm(folder: Path) -> Path | None:
+    """Return the folder of the biLM that was adapted to the task, if it was."""
+    return folder / BILM if (folder / BILM).is_dir() else None
 
 
 def source_of(said: VectorsOrigin | None, kind: str, folder: Path) -> str | None:

@@ -5,6 +5,7 @@ extra `tasks`.
 """
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from elmore.model.mix import Norm
 from elmore.static import StaticVectors
 from elmore.tasks.base import BaseEstimator
 from elmore.tasks.examples import ClassWeight
-from elmore.tasks.fit import FitConfig
+from elmore.tasks.fit import FitConfig, Unfreeze
 from elmore.tasks.inputs import MixedLayers, Where, input_of
 
 MAX_HIDDEN_DIM = 8192
@@ -54,8 +55,17 @@ class TaskSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
     mix_l2: float = 0.001
     """L2 regularization of the layer weights; large values keep them uniform."""
     freeze: bool = True
-    """Whether the biLM is frozen, so that its vectors are computed once; if not, it is
-    fine-tuned."""
+    """Whether the biLM is frozen, so that its vectors are computed once; if not, a copy of it is
+    fine-tuned and saved with the task."""
+    unfreeze: Unfreeze = "gradual"
+    """How a biLM is fine-tuned: gradual (the first epoch leaves it frozen, each later one trains a
+    layer more, from the top), or all (every layer from the first epoch)."""
+    layer_decay: float = 2.6
+    """How a biLM is fine-tuned: the learning rate is divided by this from layer to layer, from the
+    task's own weights down."""
+    adapt_epochs: float = 0.0
+    """Epochs in which the biLM first learns the training texts as a language model, without their
+    labels; the adapted biLM is saved with the task. 0: none."""
     hidden_dim: int = 100
     """Dimensions of each direction of the task's RNN."""
     dropout: float = 0.3
@@ -98,6 +108,10 @@ class TaskSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             raise ConfigError(f"inputs is {self.inputs!r}; expected a list of inputs")
         for one in self.inputs:
             input_of(one)
+        if not 0 <= self.adapt_epochs < math.inf:
+            raise ConfigError(f"adapt_epochs is {self.adapt_epochs}; expected 0 or more")
+        if self.adapt_epochs and self.elmo is None:
+            raise ConfigError("adapt_epochs is given, but no biLM; give elmo, too")
         for name in ("elmo_dropout", "dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(
