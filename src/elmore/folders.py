@@ -109,6 +109,8 @@ def new_output(path: Path) -> Iterator[Path]:
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """Give a new folder to write into, and rename it to `folder` at the end: all or nothing."""
+    if folder.is_symlink():
+        raise ConfigError(f"{folder} is a symbolic link; choose another name")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} exists already and is not empty; choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
