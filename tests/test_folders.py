@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from elmore.errors import ConfigError
-from elmore.folders import begin_job, new_file, new_folder, remove_unfinished, write_json
+from elmore.folders import (
+    begin_job,
+    new_file,
+    new_folder,
+    new_output,
+    remove_unfinished,
+    write_json,
+)
 from elmore.formats import read_pretrained, write_native
 
 
@@ -101,3 +108,36 @@ def test_a_job_is_resumed_by_its_like_only(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match="something else is in it; move that"):
             begin_job(job, content)
         assert job.read_text() == other
+
+
+def test_an_output_among_the_files_of_a_user(tmp_path: Path) -> None:
+    page = tmp_path / "new" / "page.html"
+    with new_output(page) as beside:
+        beside.write_text("first")
+    assert [path.name for path in page.parent.iterdir()] == ["page.html"]
+    mine = page.with_name("page.html.part")
+    mine.write_text("mine")
+    killed = page.with_name("page.html.abc.part")
+    killed.mkdir()
+    (killed / "elmore-unfinished").touch()
+    with pytest.raises(UnicodeEncodeError), new_output(page) as beside:
+        beside.write_text("half\ud800", encoding="utf-8")
+    assert (page.read_text(), mine.read_text()) == ("first", "mine")
+    assert sorted(page.parent.iterdir()) == [page, mine]
+    link = page.with_name("link.html")
+    link.symlink_to(mine)
+    with new_output(link) as beside:
+        beside.write_text("page")
+    assert (link.is_symlink(), mine.read_text()) == (False, "mine")
+
+
+def test_an_output_replaces_only_files(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is not a file; choose"), new_output(tmp_path):
+        pass
+    page = tmp_path / "page.html"
+    with (
+        new_output(page),
+        pytest.raises(ConfigError, match="another program is writing"),
+        new_output(page),
+    ):
+        pass

@@ -52,6 +52,7 @@ def test_what_is_no_number_is_written_as_null(tmp_path: Path) -> None:
     assert read_metadata(path, Described).free == {"loss": None}
 
 
+LONG = "x" * 5000
 BAD = {
     "": r"is not JSON \(Input data was truncated\)",
     "[]": r"holds \[\]; expected an object",
@@ -73,14 +74,20 @@ BAD = {
     WHOLE % ', "mode": []': r"mode is \[\]; expected one of a, b",
     WHOLE % ', "pairs": [[1]]': r"pairs\[0\] is \[1\]; expected a list of 2",
     WHOLE % ', "pairs": [[1, 2]]': r"pairs\[0\]\[1\] is 2; expected a string",
-    WHOLE % ', "extra": 1': "has the unknown field extra",
+    WHOLE % ', "extra": 1': "has the unknown field extra; correct",
+    WHOLE % ', "sizes": 1': r"has the unknown field sizes \(did you mean size\?\); correct",
+    WHOLE % f', "{LONG}": 1': "has the unknown field x{100}…; correct",
+    WHOLE % ', "a\\nb": 1': r"has the unknown field 'a\\nb'; correct",
+    WHOLE % f', "files": {{"{LONG}": 5}}': "files.x{94}… is 5; expected an object",
     WHOLE % ', "files": {"a": {"size": -1, "xxh3": ""}}': r"files\.a\.size is -1; expected",
     WHOLE % ', "files": {"a": {"size": 1, "xxh3": "x"}}': r"files\.a\.xxh3 is 'x'; expected",
     WHOLE % ', "files": {"a": 5}': r"files\.a is 5; expected an object",
     '{"format": "thing-1", "size": 5}': "lacks part",
     WHOLE.replace('"n_layers": 2, ', "") % "": r"lacks part\.n_layers",
     WHOLE.replace('"clip"', '"clap"') % "": r"lacks part\.clip",
-    WHOLE.replace('"clip": 3', '"clip": 3, "x": 1') % "": r"has the unknown field part\.x",
+    WHOLE.replace('"clip": 3', '"clip": 3, "x": 1') % "": r"has the unknown field part\.x; correct",
+    WHOLE.replace('"clip": 3', '"clip": 3, "layers": 1') % "":
+        r"has the unknown field part\.layers \(did you mean n_layers\?\)",
     WHOLE.replace('"clip": 3', '"clip": "3"') % "": r"part\.clip is '3'; expected a number or null",
     WHOLE.replace('"n_layers": 2', '"n_layers": 0') % "": "n_layers is 0; expected a whole number",
 }  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from elmore.errors import ConfigError, FormatError
-from elmore.locks import LOCK
+from elmore.locks import LOCK, locked
 from elmore.metadata import (
     MAX_BYTES,
     checksum_of,
@@ -93,14 +93,28 @@ def new_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
 
 
 @contextmanager
+def new_output(path: Path) -> Iterator[Path]:
+    """Give what `new_file` gives for a file in a folder of the user's, which is made if need be.
+
+    What a killed program left of making the file is removed.
+    """
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"{path} is not a file; choose another name")
+    with locked(path.with_name(f".{path.name}.lock"), path):
+        remove_unfinished(path)
+        with _own_folder(path) as work, new_file(path, work) as beside:
+            yield beside
+
+
+@contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """Give a new folder to write into, and rename it to `folder` at the end: all or nothing."""
+    if folder.is_symlink():
+        raise ConfigError(f"{folder} is a symbolic link; choose another name")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} exists already and is not empty; choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f"{folder.name}.", suffix=".part", dir=folder.parent))
-    try:
-        (work / _OURS).touch()
+    with _own_folder(folder) as work:
         made = work / "new"
         made.mkdir()
         yield made
@@ -108,12 +122,21 @@ def new_folder(folder: Path) -> Iterator[Path]:
             sync(path)
         made.rename(folder)
         sync(folder.parent)
+
+
+@contextmanager
+def _own_folder(path: Path) -> Iterator[Path]:
+    """Give a folder beside `path` to make it in, and remove it at the end."""
+    work = Path(tempfile.mkdtemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent))
+    try:
+        (work / _OURS).touch()
+        yield work
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a killed program left of making `folder`; no other may be making it now."""
+    """Remove what a killed program left of making a folder or file; no other may make it now."""
     for work in folder.parent.glob(f"{glob.escape(folder.name)}.*.part"):
         if (work / _OURS).is_file():
             shutil.rmtree(work)

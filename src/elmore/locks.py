@@ -53,6 +53,8 @@ def _hold(lock: Path, out: Path) -> IO[bytes]:
 
     for _ in range(100):
         lock.parent.mkdir(parents=True, exist_ok=True)
+        if lock.is_symlink():
+            raise ConfigError(f"{lock} is a symbolic link; remove it, or choose another --out")
         with suppress(FileNotFoundError):  # where another program has just removed the folder
             file = lock.open("ab")
             try:

@@ -29,6 +29,7 @@ Whatever is wrong is a FormatError of one sentence: file, field, what was got, w
 """
 
 import dataclasses
+import difflib
 import functools
 import json
 import os
@@ -54,6 +55,7 @@ MAY_BE_ABSENT = "may be absent"  # in the metadata of a dataclass field
 _shorten = reprlib.Repr()
 _shorten.maxstring = _shorten.maxlong = _shorten.maxother = 60
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+_MAX_NAME = 100  # characters of a field's name that errors show
 _UNSEEN = object()  # the value that msgspec does not point at
 
 
@@ -115,23 +117,32 @@ def parse_json(content: bytes, where: object) -> Any:
 
 
 def convert_metadata(
-    value: Any, description: type[T], where: object, *, at: str = "", fix: str = FIX
+    value: Any,
+    description: type[T],
+    where: object,
+    *,
+    at: str = "",
+    fix: str = FIX,
+    is_toml: bool = False,
 ) -> T:
     """Return what JSON or TOML holds as its description says.
 
     `where` is what errors call the file, `at` the field of it that `value` is, if it is not all.
+    TOML is written by people: errors list the fields that there are, and call an object a table.
     """
     node = _type_info(description)
     _check_version(value, node, where)
     try:
         found = msgspec.convert(value, description)
     except msgspec.ValidationError as error:
-        raise FormatError(f"{where}{_sentence(str(error), value, node, at)}; {fix}") from None
+        sentence = _sentence(str(error), value, node, at, is_toml)
+        raise FormatError(f"{where}{sentence}; {fix}") from None
     except ElmoreError as error:  # of a __post_init__
         raise FormatError(f"{where}: {error}") from None
     except RecursionError:
         raise _too_deep(where) from None
-    _check_dataclasses(value, found, where, at, fix)
+    for problem in _dataclass_problems(value, found, at, is_toml):
+        raise FormatError(f"{where} {problem}; {fix}")
     return found
 
 
@@ -169,50 +180,71 @@ def _check_version(value: Any, node: Any, where: object) -> None:
                 )
 
 
-def _check_dataclasses(raw: Any, found: Any, where: object, name: str, fix: str) -> None:
-    """Refuse fields that are missing or unknown, which msgspec lets a dataclass have."""
+def _dataclass_problems(raw: Any, found: Any, name: str, is_toml: bool) -> Iterator[str]:
+    """Give the fields that are missing or unknown, which msgspec lets a dataclass have."""
     if dataclasses.is_dataclass(found):
         fields = dataclasses.fields(found)
         required = [field.name for field in fields if MAY_BE_ABSENT not in field.metadata]
-        names = [field.name for field in fields if field.name in required or field.name in raw]
-        for problem, some in (
-            ("lacks", [one for one in required if one not in raw]),
-            ("has the unknown field", [one for one in raw if one not in names]),
-        ):
-            if some:
-                full = ", ".join(f"{name}.{one}".lstrip(".") for one in some[:4])
-                raise FormatError(f"{where} {problem} {full}; {fix}")
+        names = [field.name for field in fields if field.name in raw]
+        if missing := [one for one in required if one not in raw]:
+            yield f"lacks {', '.join(_full_name(name, one) for one in missing[:4])}"
+        if unknown := [one for one in raw if one not in names]:
+            known = [field.name for field in fields]
+            yield _unknown_field(_full_name(name, unknown[0]), unknown[0], known, is_toml)
     elif isinstance(found, msgspec.Struct):
         names = [one for one in found.__struct_fields__ if one in raw]
     elif isinstance(found, dict) and found is not raw:
         for one in raw:
-            _check_dataclasses(raw[one], found.get(one), where, f"{name}.{one}", fix)
+            yield from _dataclass_problems(raw[one], found.get(one), _full_name(name, one), is_toml)
         return
     else:
         return
     for one in names:
-        _check_dataclasses(raw[one], getattr(found, one), where, f"{name}.{one}", fix)
+        full = _full_name(name, one)
+        yield from _dataclass_problems(raw[one], getattr(found, one), full, is_toml)
 
 
-def _sentence(message: str, value: Any, node: Any, name: str) -> str:
+def _full_name(above: str, field: str) -> str:
+    full = f"{above}.{field if field.isprintable() else repr(field)}".lstrip(".")
+    return full if len(full) <= _MAX_NAME else f"{full[:_MAX_NAME]}…"
+
+
+def _unknown_field(full: str, field: str, known: list[str], is_toml: bool) -> str:
+    near = difflib.get_close_matches(field[:_MAX_NAME], known, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    if is_toml and not near:
+        hint = f" (expected one of {', '.join(known)})"
+    return f"has the unknown field {full}{hint}"
+
+
+def _sentence(message: str, value: Any, node: Any, name: str, is_toml: bool) -> str:
     """Return msgspec's message about a field in `name` as what follows the file's name."""
     problem, _, at = message.partition(" - at `")
     for field, index in _STEP.findall(at.rpartition("$")[2].rstrip("`")):
         node = _inside(node, field or index)
         if index == "...":
             key, value = _culprit(value, node)
-            name += f".{key}"
+            name = _full_name(name, key)
         else:
-            name += f".{field}" if field else f"[{index}]"
+            name = _full_name(name, field) if field else f"{name}[{index}]"
             value = _item(value, field or int(index))
-    name = name.lstrip(".")
-    if match := re.match(r"Object (missing required|contains unknown) field `(.*)`", problem):
-        said = "lacks" if match[1] == "missing required" else "has the unknown field"
-        return f" {said} {name}{'.' * bool(name)}{match[2]}"
+    if match := re.match(r"Object missing required field `(.*)`", problem):
+        return f" lacks {_full_name(name, match[1])}"
+    if match := re.match(r"Object contains unknown field `(.*)`", problem, re.DOTALL):
+        known = [field.encode_name for field in _fields(node)]
+        return f" {_unknown_field(_full_name(name, match[1]), match[1], known, is_toml)}"
     got = "of a wrong kind" if value is _UNSEEN else _shown(value)
-    if not name:
-        return f" holds {got}; expected {_expected(node)}"
-    return f": {name} is {got}; expected {_expected(node)}"
+    expected = _expected(node)
+    if is_toml:
+        expected = expected.replace("an object", "a table")
+    said = f": {name} is {got}" if name else f" holds {got}"
+    return f"{said}; expected {expected}"
+
+
+def _fields(node: Any) -> Iterator[Any]:
+    """Give the fields of an object, also if it is one of several types that there may be."""
+    for one in node.types if isinstance(node, inspect.UnionType) else (node,):
+        yield from getattr(one, "fields", ())
 
 
 def _inside(node: Any, step: str) -> Any:

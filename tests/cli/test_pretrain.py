@@ -116,9 +116,15 @@ def test_values_a_flag_cannot_have(
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ("[training]\nepochs = 3\n", "has the unknown field training.epochs"),
-        ("[trainig]\nn_epochs = 3\n", "has the unknown field trainig"),
-        ("training = 3\n", "training is 3; expected an object"),
+        (
+            "[training]\nepochs = 3\n",
+            "has the unknown field training.epochs (did you mean n_epochs?); correct it",
+        ),
+        (
+            "[trainig]\nn_epochs = 3\n",
+            "has the unknown field trainig (did you mean training?); correct it",
+        ),
+        ("training = 3\n", "training is 3; expected a table; correct it"),
         ("[training\n", "is not TOML"),
         (
             "[token_encoder]\n[lstm]",

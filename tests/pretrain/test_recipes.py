@@ -46,9 +46,12 @@ def test_a_file_of_the_users(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[[lstm]]\nn_layers = 1\n", "lstm is .*; expected an object; correct it"),
-        ("lstm = 3\n", "lstm is 3; expected an object"),
-        ("[other]\n", "has the unknown field other"),
+        ("[[lstm]]\nn_layers = 1\n", "lstm is .*; expected a table; correct it"),
+        ("lstm = 3\n", "lstm is 3; expected a table"),
+        (
+            "[other]\n",
+            r"the unknown field other \(expected one of corpus, token_encoder, lstm, static, tr",
+        ),
         ("[lstm]\nn_layers = 1\n", "lacks lstm.cell_dim|lacks token_encoder.char_dim"),
         (f"x = {'[' * 5000}", "is not TOML"),
         (f"x = {'9' * 5000}", "is not TOML"),

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from elmore.cli import arguments
 from elmore.cli.terminal import end_in_columns, is_terminal, marked_line, print_json
+from elmore.folders import new_output
 
 if TYPE_CHECKING:
     from elmore.senses.neighbours import LayerNeighbours
@@ -66,9 +67,9 @@ def neighbours(
     with Console(stderr=True).status("searching; the first time in a large index takes minutes"):
         found = find_neighbours(elmo, index, text, word, n=n, same_word=same_word)
     if html is not None:
-        html.parent.mkdir(parents=True, exist_ok=True)
         page = neighbours_page(text, word, found, tokenizer=index.tokenizer, similar=similar)
-        html.write_text(page, encoding="utf-8", errors="replace")
+        with new_output(html) as beside:
+            beside.write_text(page, encoding="utf-8", errors="replace")
     if not is_terminal():
         print_json(_facts(text, word, found, similar) | {"standardized": index.is_standardized})
         return

@@ -63,8 +63,9 @@ def _no_field(field: str, where: str, known: Sequence[str]) -> DataError:
 
 
 def _names(names: Sequence[str]) -> str:
-    """Return the first few, each no longer than names are."""
-    return ", ".join([*(name[:40] for name in names[:10]), *["…"] * (len(names) > 10)])
+    """Return the first few, each on one line and no longer than names are."""
+    some = (" ".join(name.split())[:40] for name in names[:10])
+    return ", ".join([*some, *["…"] * (len(names) > 10)])
 
 
 def _read_json_lines(path: Path, max_line_bytes: int) -> Iterator[tuple[str, Record]]:

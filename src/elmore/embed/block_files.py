@@ -124,7 +124,7 @@ def _read_block(path: Path) -> _SavedBlock:
         if sum(block.lengths) != n_tokens or block.vectors.shape[-2] != n_tokens:
             raise ValueError("it has more or fewer vectors than tokens")
     except _UNREADABLE as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
         raise FormatError(
             f"{path} is damaged ({reason}); remove its folder to begin again"
         ) from None

@@ -6,7 +6,6 @@ softmax (`softmax`). Other files, such as dumped vectors, are left alone.
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import msgspec
@@ -14,7 +13,7 @@ import numpy as np
 import torch
 
 from elmore.errors import ConfigError, DataError, FormatError
-from elmore.folders import new_file, new_folder, write_json
+from elmore.folders import new_folder, new_output, write_json
 from elmore.formats.arrays import Shape, check_arrays
 from elmore.formats.bilm_tf_names import datasets
 from elmore.formats.hdf5 import Array, NewHdf5, array_shapes, holds, read_arrays
@@ -237,11 +236,7 @@ def write_word_vectors(path: str | Path, vectors: Array) -> None:
     path = Path(path)
     if vectors.ndim != 2:
         raise DataError(f"word vectors have shape {vectors.shape}; expected (words, numbers)")
-    with (
-        TemporaryDirectory(prefix=f"{path.name}.", suffix=".part", dir=path.parent) as work,
-        new_file(path, Path(work)) as beside,
-        NewHdf5(beside) as file,
-    ):
+    with new_output(path) as beside, NewHdf5(beside) as file:
         file.add("embedding", vectors.astype(np.float32))
 
 

@@ -4,6 +4,7 @@ A model is a folder on disk, the name of one that came with the package, or `hf:
 Nothing is fetched unless the name says so.
 """
 
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from elmore.formats.native import CONFIG, WEIGHTS, read_native
 from elmore.formats.pretrained import Pretrained
 
 _HUB = "hf://"
+_MAX_SHOWN = 200  # characters of a name in an error
 
 
 def bundled_models() -> dict[str, Path]:
@@ -77,16 +79,16 @@ def model_folder(name_or_path: str | Path) -> Path:
     name = str(name_or_path)
     if name.startswith(_HUB):
         return _from_hub(name.removeprefix(_HUB))
-    path = Path(name)
-    if path.is_dir():
-        return path
+    if os.path.isdir(name):  # noqa: PTH112  any text may come, also one that is no path
+        return Path(name)
     bundled = bundled_models()
     if name in bundled:
         return bundled[name]
-    if path.is_file():
-        raise FormatError(f"{path} is a file; give the folder that holds it")
+    if os.path.isfile(name):  # noqa: PTH113
+        raise FormatError(f"{name} is a file; give the folder that holds it")
+    shown = repr(name) if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]!r}…"
     raise FormatError(
-        f"there is no folder {name!r}, and no model of that name comes with this version "
+        f"there is no folder {shown}, and no model of that name comes with this version "
         f"({', '.join(bundled) or 'it has none'}); name a model folder (--model), or hf://owner/name"
     )
 

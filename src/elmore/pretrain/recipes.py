@@ -108,8 +108,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 def recipe_from(content: Mapping[str, Any], where: str) -> Recipe:
     """Make a recipe of the tables that `where` holds."""
-    tables = convert_metadata(content, RecipeFile, where, fix=_FIX)
-    return Recipe(**{name: _part(name, getattr(tables, name), where) for name in TABLES})
+    is_toml = not where.endswith(".json")
+    tables = convert_metadata(content, RecipeFile, where, fix=_FIX, is_toml=is_toml)
+    return Recipe(**{name: _part(name, getattr(tables, name), where, is_toml) for name in TABLES})
 
 
 def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
@@ -120,14 +121,16 @@ def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _part(table: str, content: Table, where: str) -> Any:
+def _part(table: str, content: Table, where: str, is_toml: bool) -> Any:
     defaults = {
         field.name: field.default
         for field in dataclasses.fields(TABLES[table])
         if field.default is not dataclasses.MISSING
     }
     given = {name: _value(name, value) for name, value in content.items()}
-    return convert_metadata(defaults | given, TABLES[table], where, at=table, fix=_FIX)
+    return convert_metadata(
+        defaults | given, TABLES[table], where, at=table, fix=_FIX, is_toml=is_toml
+    )
 
 
 def _value(name: str, value: Any) -> Any:

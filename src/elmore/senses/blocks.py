@@ -29,6 +29,8 @@ class GrowingFile:
         self._whole, self._block = xxhash.xxh3_128(), xxhash.xxh3_64()
         self._blocks: list[int] = []
         self.size = 0
+        if path.is_symlink():
+            raise FormatError(f"{path} is a symbolic link, which a build does not follow; {FIX}")
         with path.open("ab") as file:
             found = file.tell()
             if found < size:

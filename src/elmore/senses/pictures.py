@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.errors import ConfigError, DataError, MissingExtraError
+from elmore.folders import new_output
 from elmore.formats.calibration import Layer
 from elmore.senses.describe import Sense
 from elmore.senses.index import layer_name
@@ -69,8 +70,7 @@ def draw_heat_maps(occurrences: Occurrences, path: Path) -> None:
         figure.suptitle(
             f"How similar are the occurrences of “{_plain(occurrences.word)}”?", fontsize=12
         )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=130)
+        _save(figure, path)
         plt.close(figure)
 
 
@@ -112,9 +112,13 @@ def draw_map(
         handles, texts = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside lower center", fontsize=9, frameon=False)
         figure.suptitle(f"The occurrences of “{_plain(word)}”", fontsize=12)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=130)
+        _save(figure, path)
         plt.close(figure)
+
+
+def _save(figure: Any, path: Path) -> None:
+    with new_output(path) as beside:
+        figure.savefig(beside, dpi=130, format=path.suffix[1:] or None)
 
 
 def _layer_title(layer: Layer) -> str:

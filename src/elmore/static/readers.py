@@ -7,6 +7,7 @@ header, then each word, a space and its values as float32. Any of them may be co
 A header is not believed: memory is taken for what is there, a few megabytes at a time.
 """
 
+import os
 import reprlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -51,8 +52,9 @@ def read_table(path: Path, *, max_words: int | None, errors: DecodingErrors) -> 
     `errors` is for words that are not UTF-8: "strict" refuses the file, "replace" puts U+FFFD for
     what cannot be decoded.
     """
-    if path.is_dir() or not path.exists():
-        what = "is a folder" if path.is_dir() else "does not exist"
+    is_folder = os.path.isdir(path)  # noqa: PTH112  any text may come, also one that is no path
+    if is_folder or not os.path.exists(path):  # noqa: PTH110
+        what = "is a folder" if is_folder else "does not exist"
         raise DataError(f"{path} {what}; expected a file of vectors")
     words: list[bytes] = []
     parts: list[Vectors] = []

@@ -5,6 +5,7 @@ config.json has a checksum of its own and those of the other two.
 """
 
 import hashlib
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -24,7 +25,7 @@ from elmore.checksums import (
     verify_files,
 )
 from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
-from elmore.folders import new_folder, write_json
+from elmore.folders import new_folder, new_output, write_json
 from elmore.metadata import read_metadata
 from elmore.static.readers import MAX_DIM, DecodingErrors, Vectors, read_table
 from elmore.text import Vocab
@@ -97,7 +98,7 @@ class StaticVectors:
         path = Path(path)
         if max_words is not None and max_words < 1:
             raise ConfigError(f"max_words is {max_words}; expected at least 1")
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112  any text may come, also one that is no path
             words, vectors = _read_folder(path, verify=verify)
             made = cls(words[:max_words], vectors[:max_words], unknown=unknown)
         else:
@@ -116,7 +117,10 @@ class StaticVectors:
 
     def write_text(self, path: str | Path) -> None:
         """Write word2vec's text format, which every other tool reads."""
-        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+        with (
+            new_output(Path(path)) as beside,
+            beside.open("w", encoding="utf-8", newline="\n") as file,
+        ):
             file.write(f"{len(self)} {self.dim}\n")
             for word, vector in zip(self.vocab, self.vectors, strict=True):
                 file.write(f"{word} {' '.join(map(str, vector.tolist()))}\n")

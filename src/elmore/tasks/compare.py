@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 
 from elmore.checks import MAX_SEED, at_least
 from elmore.errors import ConfigError, ElmoreError
-from elmore.folders import as_json, write_json
+from elmore.folders import as_json, new_file, write_json
 from elmore.locks import LOCK, locked_folder
 from elmore.metadata import read_metadata
 from elmore.tasks.estimator import TaskModel
@@ -225,4 +225,5 @@ def draw(summaries: Sequence[VariantSummary], metric: str, path: Path) -> None:
     axes.set_ylim(bottom=max(0.0, lowest - 5))
     axes.set_ylabel(f"{metric}, %")
     axes.grid(axis="y", alpha=0.3)
-    figure.savefig(path, dpi=130)
+    with new_file(path) as beside:  # in the folder of the comparison
+        figure.savefig(beside, dpi=130, format="png")

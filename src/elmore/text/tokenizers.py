@@ -62,5 +62,5 @@ def tokenizer_by_name(name: str, vocab: Iterable[str] | None = None) -> Tokenize
         return KoreanVocabularyTokenizer(vocab)
     if name not in _TOKENIZERS:
         known = [*_TOKENIZERS, KoreanVocabularyTokenizer.name]
-        raise ConfigError(f"no tokenizer is called {name!r}; known: {', '.join(known)}")
+        raise ConfigError(f"no tokenizer is called {name[:100]!r}; known: {', '.join(known)}")
     return _TOKENIZERS[name]()
