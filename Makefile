@@ -42,7 +42,7 @@ kills: dev      ## kill each command that writes at random moments, KILLS=100 ti
 bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png, build/serve.json
 	$(BIN)/python benchmarks/embed.py --out build/embed
 	$(BIN)/python benchmarks/pretrain.py --out build/pretrain
-	$(BIN)/python benchmarks/serve.py --out build/serve
+	$(BIN)/python benchmarks/serve.py --out build/serve --page docs/results.md
 
 paper: dev      ## measure what the paper measured, with the data in DATA; tables go to docs/results.md
 	$(BIN)/python -m paper --data $(DATA) --out build/paper --page docs/results.md

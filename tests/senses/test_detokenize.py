@@ -40,6 +40,7 @@ def test_only_punctuation_is_joined_to_eojeol() -> None:
     "text",
     [
         "He said: \"It isn't Kim's bank (the old one), is it?\"",
+        "'Look,' he said, 'the Rhine’s banks cost $10.'",
         "The 'bank' - 5% of it - lies on the river; we didn't know.",
     ],
 )

@@ -118,7 +118,7 @@ def test_a_word_is_compared_on_every_layer(visit: Visit) -> None:
     expect(river).to_be_focused()
     assert visit.state()["word"] == "2.4"
     expect(page.locator("#heat-title")).to_have_text(
-        "How alike is “bank” in sentence 3 to each word?"
+        "How similar is “bank” in sentence 3 to each word?"
     )
     first = page.locator(".heat-block").nth(0)
     shown = first.locator("tbody tr").evaluate_all(
@@ -174,7 +174,7 @@ def test_sentences_are_typed(visit: Visit) -> None:
     page.get_by_label("Sentences, one per line").fill("I play chess .\nThe play was long .")
     expect(page.locator("[data-word='1.1']")).to_have_text("play")
     page.get_by_role("radio", name="Expected").click()
-    expect(page.locator("#pairs-title")).to_have_text("Most alike pairs · Expected")
+    expect(page.locator("#pairs-title")).to_have_text("Most similar pairs · Expected")
     state = visit.state()
     assert (state["text"], state["layer"]) == ("I play chess .\nThe play was long .", "expected")
     visit.open(**state)

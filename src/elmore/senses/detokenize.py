@@ -37,7 +37,8 @@ _OPENING = frozenset("([{‘“《〈「『<")
 _CLOSING = frozenset(".,)]}%’”》〉」』>:;!?·-/…") | {"...", "("}
 _JOINING = frozenset("-/·")
 _QUOTES = ('"', "'")
-_ENGLISH_OPENING = frozenset("([{“‘")
+_ENGLISH_OPENING = frozenset("([{“‘$£€")
+_ENGLISH_CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _ENGLISH_CLOSING = re.compile(r"[.,;:!?%)\]}’”…]+|['’][^\W\d_]{1,2}|n't")
 
 
@@ -66,13 +67,19 @@ def detokenize(tokens: Sequence[str], tokenizer: str) -> list[str]:
         )
         if token in _QUOTES:
             is_open[token] = not is_open[token]
+        elif tokenizer == _ENGLISH and token.startswith("'") and not _joins_english("", token):
+            is_open["'"] = True  # 'Look
         found.append(token if joined else f" {token}")
         before = token
     return found
 
 
 def _joins_english(before: str, token: str) -> bool:
-    return before in _ENGLISH_OPENING or _ENGLISH_CLOSING.fullmatch(token) is not None
+    return (
+        before in _ENGLISH_OPENING
+        or (before == "’" and token in _ENGLISH_CLITICS)
+        or _ENGLISH_CLOSING.fullmatch(token) is not None
+    )
 
 
 def _joins_korean(before: str, token: str) -> bool:

@@ -28,9 +28,9 @@ const TEXTS = {
     "layer.static": "Static",
     "layer.0.what":
       "The spelling alone, read by the character CNN: one vector per word, like word2vec.",
-    "layer.n.what": "What each LSTM layer knows after reading the sentence from both ends.",
+    "layer.n.what": "The state of each LSTM layer after reading the sentence from both ends.",
     "layer.mix.what":
-      "The mean of the layers, what ELMo gives before a task learns weights of its own.",
+      "The mean of the layers: the ELMo vector before a task has learned weights of its own.",
     "layer.expected.what":
       "What the rest of the sentence expects here, without seeing the word itself.",
 
@@ -41,8 +41,8 @@ const TEXTS = {
     "sentences.sentence": "Sentence {n}",
     "sentences.empty": "Type a sentence above.",
     "sentences.many": "Only the first {n} sentences are read.",
-    "heat.title": "How alike is “{word}” in sentence {n} to each word?",
-    "heat.what": "Cosine of the two vectors: 1 is the same direction, 0 or less nothing in common.",
+    "heat.title": "How similar is “{word}” in sentence {n} to each word?",
+    "heat.what": "Cosine similarity of the two vectors: 1 is the same direction, 0 or less is unrelated.",
     "heat.region": "Cosines, sentence {n}",
     "heat.layer": "Layer",
     "heat.word": "Word",
@@ -53,11 +53,11 @@ const TEXTS = {
     "same.none":
       "“{word}” is written this way only once. Choose a word that occurs in several sentences to see what context does to it.",
     "same.place": "“{word}” in",
-    "pairs.title": "Most alike pairs",
-    "pairs.what": "Words of different sentences, differently spelled, with the highest cosine.",
+    "pairs.title": "Most similar pairs",
+    "pairs.what": "Words of different sentences, spelled differently, with the highest cosine.",
     "pairs.none": "Pairs need at least two sentences.",
     "pairs.layer": "Layer for the pairs and the comparison",
-    "said.chosen": "{word}, sentence {n}. Most alike on {layer}: {others}.",
+    "said.chosen": "{word}, sentence {n}. Most similar on {layer}: {others}.",
 
     "vector.lede":
       "ELMo builds the vector of a word from everything its language model computes on the way. Choose a word, move the sliders, and watch the vector and its neighbours change.",
@@ -69,7 +69,7 @@ const TEXTS = {
     "vector.token": "token",
     "vector.join.title": "Join the directions",
     "vector.join.what":
-      "For each layer, the {half} dimensions from the left and the {half} from the right become one vector of {dim}. The token vector stands in both halves.",
+      "For each layer, the {half} dimensions from the left and the {half} from the right become one vector of {dim}. The token vector fills both halves.",
     "vector.weigh.title": "Weigh the layers",
     "vector.weigh.what":
       "Each layer has a weight. The softmax turns the weights into shares that sum to 1. A task learns them; here you do.",
@@ -87,13 +87,13 @@ const TEXTS = {
     "vector.norm": "norm {norm}",
     "vector.bars": "{name}: {dim} dimensions, norm {norm}",
     "vector.sum": "sum",
-    "vector.heat.title": "What the weights do to meaning",
+    "vector.heat.title": "How the weights change the similarities",
     "vector.heat.what":
       "Cosine of “{word}” in sentence {n} with every word, for the vectors you have just made.",
     "vector.elmo": "ELMo",
 
     "expectation.lede":
-      "A language model lives on expectation. See which words surprise it, reading from the left and from the right, and which words it would have put there instead.",
+      "A language model learns by predicting words. See which words surprise it, reading from the left and from the right, and which words it expected instead.",
     "expectation.label": "A sentence (write ___ for a gap)",
     "expectation.left": "Read from the left",
     "expectation.right": "Read from the right",
@@ -114,7 +114,7 @@ const TEXTS = {
     "said.expected": "Expected in place of {word}: {words}.",
 
     "senses.lede":
-      "Each dot is one occurrence of a word in a corpus. Dots that lie close are used alike; colours and shapes are the senses found without any dictionary.",
+      "Each dot is one occurrence of a word in a corpus. Dots close to each other are used in similar ways; colours and shapes are the senses, found without a dictionary.",
     "senses.index": "Corpus",
     "senses.word": "Word",
     "senses.method": "Projection",
@@ -123,12 +123,13 @@ const TEXTS = {
     "senses.static": "0 (static)",
     "senses.static.note":
       "On layer 0 every occurrence has the same vector: all dots fall on one point.",
+    "senses.tsne": "Computing t-SNE. Thousands of occurrences take up to a minute, once.",
     "senses.legend": "Senses",
     "senses.all": "Show all",
     "senses.one":
-      "The two views of its sentences do not agree on several senses, so “{word}” has one here.",
+      "Split by the words expected in its place or by topic, the sentences fall into different groups, so “{word}” counts as one sense here.",
     "senses.substitutes": "could be replaced by",
-    "senses.keywords": "stands among",
+    "senses.keywords": "keywords",
     "senses.count": "{n} of {all}",
     "senses.map":
       "Map of {n} occurrences of “{word}” in {senses} senses. The list of sentences below says the same.",
@@ -155,7 +156,7 @@ const TEXTS = {
       "With two indexes of the same model, words whose meaning changed are shown here.",
 
     "tasks.lede":
-      "A task stands on ELMo’s vectors and gives answers: a label for a text, or a tag for every word.",
+      "A task is a model trained on ELMo’s vectors. It gives a text a label, or every word a tag.",
     "tasks.none":
       "This server has no task yet. Train one and start the server with it; this page then shows it here.",
     "tasks.none.how":
@@ -199,7 +200,7 @@ const TEXTS = {
     "layer.expected": "예측",
     "layer.static": "정적",
     "layer.0.what": "문자 CNN이 철자만 보고 만든 벡터입니다. word2vec처럼 단어마다 하나뿐입니다.",
-    "layer.n.what": "각 LSTM 층이 문장을 양쪽에서 읽고 나서 알게 된 것입니다.",
+    "layer.n.what": "문장을 양쪽에서 읽은 각 LSTM 층의 상태입니다.",
     "layer.mix.what": "모든 층의 평균입니다. 태스크가 가중치를 따로 학습하기 전의 ELMo 벡터입니다.",
     "layer.expected.what": "그 단어를 보지 않고, 나머지 문장이 그 자리에서 예측하는 것입니다.",
 
@@ -256,7 +257,7 @@ const TEXTS = {
     "vector.norm": "노름 {norm}",
     "vector.bars": "{name}: {dim}차원, 노름 {norm}",
     "vector.sum": "합",
-    "vector.heat.title": "가중치가 의미를 어떻게 바꿀까?",
+    "vector.heat.title": "가중치에 따라 유사도가 어떻게 달라질까?",
     "vector.heat.what":
       "방금 만든 벡터로 계산한, 문장 {n}의 ‘{word}’와 모든 단어의 코사인 유사도입니다.",
     "vector.elmo": "ELMo",
@@ -291,10 +292,11 @@ const TEXTS = {
     "senses.find": "색인의 다른 단어",
     "senses.static": "0 (정적)",
     "senses.static.note": "0층에서는 모든 쓰임의 벡터가 같아서 점이 모두 한곳에 모입니다.",
+    "senses.tsne": "t-SNE를 계산하는 중입니다. 쓰임이 수천 개면 처음 한 번은 1분 가까이 걸립니다.",
     "senses.legend": "의미",
     "senses.all": "모두 보기",
     "senses.one":
-      "문장을 보는 두 가지 관점이 여러 의미로 나뉘는 데 일치하지 않아, 여기서는 ‘{word}’의 의미를 하나로 봅니다.",
+      "예측된 단어로 나눈 결과와 주제로 나눈 결과가 서로 달라, 여기서는 ‘{word}’의 의미를 하나로 봅니다.",
     "senses.substitutes": "바꿔 쓸 수 있는 말",
     "senses.keywords": "함께 나오는 말",
     "senses.count": "{all}개 중 {n}개",
@@ -320,7 +322,7 @@ const TEXTS = {
     "change.needs": "같은 모델로 만든 색인이 두 개 있으면 의미가 바뀐 단어를 여기에 보여 줍니다.",
 
     "tasks.lede":
-      "태스크는 ELMo 벡터 위에서 답을 냅니다. 글 전체에 레이블을 붙이거나 단어마다 태그를 붙입니다.",
+      "태스크는 ELMo 벡터로 학습한 모델입니다. 글 전체에 레이블을 붙이거나 단어마다 태그를 붙입니다.",
     "tasks.none":
       "이 서버에는 아직 태스크가 없습니다. 태스크를 학습한 뒤 서버를 시작할 때 지정하면 여기에 나타납니다.",
     "tasks.none.how":

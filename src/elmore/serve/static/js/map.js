@@ -1,7 +1,8 @@
-// Thousands of points on a canvas: drawn from sprites, found through a grid, moved smoothly.
+// Thousands of points on a canvas: drawn from sprites, found through a grid, moved as pixels.
 
 import { senseColor, senseStyle } from "./color.js";
 import { h } from "./dom.js";
+import { stampOf } from "./stamp.js";
 
 const CELL = 24; // pixels of the grid that finds the point under the pointer
 const REACH = 12;
@@ -26,6 +27,8 @@ export function senseMap({ onHover, onSelect }) {
   let frame = 0;
   let startedAt = 0;
   let sprites = []; // by sense and kind
+  let stamps = []; // the same as pixels
+  let moving = null; // what is seen while they move
   const still = document.createElement("canvas");
   let [width, height, ratio] = [0, 0, 1];
 
@@ -61,19 +64,48 @@ export function senseMap({ onHover, onSelect }) {
     return only === null || points[k].sense === only ? "plain" : "dim";
   };
 
-  /** All points, into a picture that stays as it is while the pointer moves over it. */
-  function drawPoints(picture = still) {
-    picture.width = canvas.width; // which empties it
-    picture.height = canvas.height;
-    const pen = picture.getContext("2d");
+  const stampFor = (sense, kind) => {
+    const made = (stamps[sense] ??= {});
+    const background = () => getComputedStyle(canvas).backgroundColor;
+    return (made[kind] ??= stampOf(sprite(sense, kind), background(), canvas.width));
+  };
+
+  function forget() {
+    sprites = [];
+    stamps = [];
+  }
+
+  /** Paint all points, those that are meant over the dim ones. */
+  function inOrder(paint) {
     const late = [];
     for (let k = 0; k < points.length; k++) {
-      const kind = kindOf(k);
-      if (kind === "dim") stamp(pen, k, kind);
+      if (kindOf(k) === "dim") paint(k, "dim");
       else late.push(k);
     }
     const kind = selected.size ? "chosen" : "plain";
-    for (const k of late) stamp(pen, k, kind);
+    for (const k of late) paint(k, kind);
+  }
+
+  /** All points, into a picture that stays as it is while the pointer moves over it. */
+  function drawPoints() {
+    still.width = canvas.width; // which empties it
+    still.height = canvas.height;
+    const pen = still.getContext("2d");
+    inOrder((k, kind) => stamp(pen, k, kind));
+  }
+
+  /** All points on their way. */
+  function drawMoving() {
+    const { width: across, height: down } = canvas;
+    if (moving?.width !== across || moving.height !== down) moving = new ImageData(across, down);
+    const pixels = new Uint32Array(moving.data.buffer);
+    pixels.fill(0);
+    inOrder((k, kind) => {
+      const { offsets, colors } = stampFor(points[k].sense, kind);
+      const at = Math.round(places[2 * k + 1] * ratio) * across + Math.round(places[2 * k] * ratio);
+      for (let i = 0; i < offsets.length; i++) pixels[at + offsets[i]] = colors[i];
+    });
+    canvas.getContext("2d").putImageData(moving, 0, 0);
   }
 
   function draw() {
@@ -109,10 +141,11 @@ export function senseMap({ onHover, onSelect }) {
     const t = Math.min(1, (now - startedAt) / MOVE_MS);
     const eased = t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2;
     for (let k = 0; k < places.length; k++) places[k] = from[k] + (to[k] - from[k]) * eased;
-    if (t < 1) frame = requestAnimationFrame(animate);
-    else settle();
-    if (t < 1) drawPoints(canvas);
-    else {
+    if (t < 1) {
+      frame = requestAnimationFrame(animate);
+      drawMoving();
+    } else {
+      settle();
       drawPoints();
       draw();
     }
@@ -129,7 +162,7 @@ export function senseMap({ onHover, onSelect }) {
     const moves =
       newPoints.length === points.length && places.length > 0 && width > 0 && !calm.matches;
     points = newPoints;
-    sprites = [];
+    forget();
     hovered = -1;
     if (moves) {
       from = places.slice();
@@ -206,7 +239,7 @@ export function senseMap({ onHover, onSelect }) {
     [width, height, ratio] = [canvas.clientWidth, canvas.clientHeight, devicePixelRatio || 1];
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
-    sprites = [];
+    forget();
     if (!width) return;
     cancelAnimationFrame(frame);
     settle();

@@ -64,7 +64,7 @@ export function sensesTab(panel, context) {
     note.hidden = layer !== STATIC;
     changes.update(said, index);
     const mine = ++turn;
-    status.replaceChildren(h("p", { class: "note" }, t("loading")));
+    status.replaceChildren(h("p", { class: "note" }, t(method === "tsne" ? "senses.tsne" : "loading")));
     try {
       const found = await getMap(
         index.name,
