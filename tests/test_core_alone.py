@@ -49,7 +49,8 @@ import elmore
 names = [
     m.name
     for m in walk_packages(elmore.__path__, "elmore.")
-    if m.name != "elmore.__main__" and not m.name.startswith("elmore.serve.")  # an extra itself
+    if m.name not in ("elmore.__main__", "elmore.integrations.spacy")
+    and not m.name.startswith("elmore.serve.")  # extras themselves
 ]
 for name in names:
     import_module(name)
@@ -102,6 +103,14 @@ def test_a_server_names_it_before_it_loads_anything() -> None:
     done = elmore("serve", "--model", "none")
     assert done.returncode == 2
     assert done.stderr == "elmore: elmore serve needs an extra: pip install 'elmore[serve]'\n"
+
+
+def test_spacys_component_names_the_line_to_install() -> None:
+    done = run("import elmore.integrations.spacy")
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "elmore.integrations.spacy needs an extra: pip install 'elmore[spacy]'\n"
+    )
 
 
 def test_a_vectorizer_names_the_line_to_install() -> None:

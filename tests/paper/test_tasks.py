@@ -90,3 +90,16 @@ def test_sentence_vectors(tiny_elmo: Elmo) -> None:
         "tf-idf", "ELMo, layer 0", "ELMo, layer 1", "ELMo, layer 2", "ELMo, mix",
     ]  # fmt: skip
     assert found.rows["tf-idf"] == [1.0, 0.0]
+
+
+def test_spacy_ner(tiny_model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("spacy", reason="needs the extra spacy")
+    from paper.spacy_ner import spacy_ner
+
+    for split in ("train", "dev"):
+        (tmp_path / split).write_text("en:Kim\tB-PER\nen:left\tO\nen:Seoul\tB-LOC\n\n" * 9)
+    found = spacy_ner(
+        str(tiny_model), tmp_path, n_train=6, n_dev=3, n_test=4, max_steps=60, eval_frequency=20
+    )
+    assert list(found.rows) == ["spaCy's default", "ELMo", "both"]
+    assert found.rows["spaCy's default"][:3] == [1.0, 1.0, 1.0]
