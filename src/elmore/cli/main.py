@@ -37,6 +37,7 @@ COMMANDS = {
     "verify": "Check the files of any elmore folder against their checksums.",
     "convert": "Convert a model from or to the published format.",
     "export": "Export a model to ONNX.",
+    "push": "Upload a model to the Hugging Face hub.",
 }
 
 

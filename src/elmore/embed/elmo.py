@@ -26,7 +26,13 @@ from elmore.embed.texts import Texts, TokenizedText, choose_tokenizer, tokenize
 from elmore.embed.word_scores import score_words
 from elmore.engine import has_bfloat16
 from elmore.errors import ConfigError, DataError
-from elmore.formats import Pretrained, read_pretrained, write_native
+from elmore.formats import (
+    Pretrained,
+    push_to_hub,
+    read_pretrained,
+    with_revision,
+    write_native,
+)
 from elmore.model import BiLM, BiLMConfig, ScalarMix
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Tokenizer, normalize, normalizing
 
@@ -102,6 +108,7 @@ class Elmo:
         cls,
         name_or_path: str | Path,
         *,
+        revision: str | None = None,
         tokenizer: str | Tokenizer | None = None,
         vocab: str | Path | None = None,
         word_vectors: str | Path | None = None,
@@ -114,15 +121,17 @@ class Elmo:
     ) -> "Elmo":
         """Load a model: a bundled name, an elmore or published model folder, or `hf://owner/name`.
 
-        `tokenizer` is for raw strings, instead of the model's own. `vocab` names the vocabulary of
-        a published model whose folder has none. `word_vectors` is an HDF5 of cached token vectors,
-        a row for each word of the vocabulary; other words are encoded from their characters.
-        `cache_words` is the size of the word cache, `max_batch_tokens` that of a batch. `engine` is
-        "fast" (the default on a CPU) or "textbook", the plain PyTorch network; both give the same
-        vectors. `precision` is "float32", "bfloat16" (faster on processors that have it, to a
-        cosine of 0.999) or "auto" (bfloat16 where the processor has it). Files must match the
-        checksums of an elmore model folder, unless `verify` is false.
+        `revision` is a branch, a tag or a commit of a model on the hub; `hf://owner/name@revision`
+        says the same. `tokenizer` is for raw strings, instead of the model's own. `vocab` names the
+        vocabulary of a published model whose folder has none. `word_vectors` is an HDF5 of cached
+        token vectors, a row for each word of the vocabulary; other words are encoded from their
+        characters. `cache_words` is the size of the word cache, `max_batch_tokens` that of a batch.
+        `engine` is "fast" (the default on a CPU) or "textbook", the plain PyTorch network; both
+        give the same vectors. `precision` is "float32", "bfloat16" (faster on processors that have
+        it, to a cosine of 0.999) or "auto" (bfloat16 where the processor has it). Files must match
+        the checksums of an elmore model folder, unless `verify` is false.
         """
+        name_or_path = with_revision(name_or_path, revision)
         model = read_pretrained(name_or_path, Path(vocab) if vocab else None, verify=verify)
         cached = None
         if word_vectors is not None:
@@ -149,6 +158,35 @@ class Elmo:
         """Write the model as an elmore model folder; `dtype` is what its weights are stored in."""
         one_of(DType, dtype=dtype)
         write_native(self.model, Path(folder), dtype)
+
+    def push_to_hub(
+        self,
+        repository: str,
+        *,
+        language: str | None = None,
+        license: str | None = None,  # noqa: A002  the hub's word
+        private: bool = False,
+        revision: str | None = None,
+        message: str = "Upload an elmore model",
+        dtype: DType = "float32",
+    ) -> str:
+        """Upload the model with a model card to the Hugging Face hub; return the commit's address.
+
+        `repository` is "owner/name", made if there is none, and `private` is for a new one.
+        `language` ("en") and `license` ("cc-by-sa-4.0") go to the card; `revision` is the branch.
+        You must be logged in (`hf auth login`, or HF_TOKEN).
+        """
+        one_of(DType, dtype=dtype)
+        return push_to_hub(
+            self.model,
+            repository,
+            language=language,
+            license=license,
+            private=private,
+            revision=revision,
+            message=message,
+            dtype=dtype,
+        )
 
     @property
     def mix(self) -> ScalarMix:

@@ -9,6 +9,7 @@ from elmore.formats.bilm_tf import (
 )
 from elmore.formats.calibration import Calibration, measure_calibration, write_calibration
 from elmore.formats.hdf5 import NewHdf5
+from elmore.formats.hub import push_to_hub
 from elmore.formats.many_langs import read_many_langs
 from elmore.formats.native import read_native, verify_native, write_native
 from elmore.formats.pretrained import Pretrained
@@ -17,6 +18,7 @@ from elmore.formats.resolve import (
     model_folder,
     read_pretrained,
     unchecked_weights,
+    with_revision,
 )
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "bundled_models",
     "measure_calibration",
     "model_folder",
+    "push_to_hub",
     "read_bilm_tf",
     "read_bilm_tf_folder",
     "read_many_langs",
@@ -34,6 +37,7 @@ __all__ = [
     "read_word_vectors",
     "unchecked_weights",
     "verify_native",
+    "with_revision",
     "write_bilm_tf",
     "write_calibration",
     "write_native",

@@ -1,16 +1,17 @@
 """What a user calls a model in, the folder and then the model out.
 
-A model is a folder on disk, the name of one that came with the package, or `hf://owner/name`.
-Nothing is fetched unless the name says so.
+A model is a folder on disk, the name of one that came with the package, or `hf://owner/name`,
+optionally `@` a revision. Nothing is fetched unless the name says so.
 """
 
 import os
 from importlib.resources import files
 from pathlib import Path
 
-from elmore.errors import FormatError
+from elmore.errors import ConfigError, FormatError
 from elmore.folders import is_format
 from elmore.formats.bilm_tf import HDF5_SUFFIXES, read_bilm_tf_folder
+from elmore.formats.hub import fetch_from_hub
 from elmore.formats.many_langs import (
     ENCODER,
     TOKEN_EMBEDDER,
@@ -74,11 +75,28 @@ def _check_is_model(folder: Path) -> None:
         )
 
 
+def with_revision(name_or_path: str | Path, revision: str | None) -> str | Path:
+    """Return the name of a model on the hub at a revision: a branch, a tag or a commit."""
+    if revision is None:
+        return name_or_path
+    name = str(name_or_path)
+    if not name.startswith(_HUB) or _split_revision(name)[1] is not None:
+        raise ConfigError(
+            f"revision is {revision!r}, but {name} has none; expected hf://owner/name"
+        )
+    return f"{name}@{revision}"
+
+
+def _split_revision(name: str) -> tuple[str, str | None]:
+    repository, _, revision = name.removeprefix(_HUB).partition("@")
+    return repository, revision or None
+
+
 def model_folder(name_or_path: str | Path) -> Path:
     """Return the folder of a model, fetched first if it is named hf://."""
     name = str(name_or_path)
     if name.startswith(_HUB):
-        return _from_hub(name.removeprefix(_HUB))
+        return fetch_from_hub(*_split_revision(name))
     if os.path.isdir(name):  # noqa: PTH112  any text may come, also one that is no path
         return Path(name)
     bundled = bundled_models()
@@ -91,16 +109,3 @@ def model_folder(name_or_path: str | Path) -> Path:
         f"there is no folder {shown}, and no model of that name comes with this version "
         f"({', '.join(bundled) or 'it has none'}); name a model folder (--model), or hf://owner/name"
     )
-
-
-def _from_hub(repository: str) -> Path:
-    from huggingface_hub import snapshot_download  # noqa: PLC0415  0.3 s, only if used
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError  # noqa: PLC0415
-
-    patterns = ["*.json", "*.safetensors", "*.txt", "*.hdf5", "*.h5"]
-    patterns += ["*.dic", TOKEN_EMBEDDER, ENCODER]
-    try:
-        return Path(snapshot_download(repository, allow_patterns=patterns))
-    except (HfHubHTTPError, HFValidationError, OSError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise FormatError(f"hf://{repository} cannot be fetched: {reason}") from None
