@@ -109,7 +109,7 @@ def test_answer(
     done = elmore("train", "answer", *given, *more, "--split-sentences", "none", "--out", out)
     assert (done.code, done.err) == (0, "")
     assert "the mix at the input: layer 0 0." in done.out
-    assert "the mix at the elmo 1, input: layer 0 1.00" in done.out
+    assert "the mix at the input, elmo 1: layer 0 1.00" in done.out
     lines = [f"{one['question']}\t{text}" for one in asked]
     for record, one in zip(elmore("predict", out, *lines).records, asked, strict=True):
         assert (record["question"], record["text"]) == (one["question"], text)
@@ -123,7 +123,8 @@ def test_answer(
     (found,) = elmore("evaluate", out, path).records
     assert (found["metric"], found["n_questions"]) == ("F1", 15)
     compared = elmore("compare", "answer", *given, "--n-seeds", 1, "--out", tmp_path / "compared")
-    assert [one["variant"] for one in compared.records] == ["static", "static+elmo"]
+    variants = [json.loads(line)["variant"] for line in compared.out.splitlines()]
+    assert variants == ["static", "static+elmo"]
     asked[0]["answers"] = [{"text": "Busan", "answer_start": 13}]
     path.write_text(json.dumps({"data": [article]}))
     said = refused("train", "answer", *given, "--out", tmp_path / "other")
