@@ -23,8 +23,11 @@ PUBLISHED = {
 def places(task: Task, out: Path, *, n_seeds: int) -> Results:
     """Train the variants."""
     title = "dev score by where ELMo is added, %"
+    variants = VARIANTS
+    if task.model.where == "both":  # as question answering has it
+        variants = VARIANTS | {"input only": "input", "input and output": "static+elmo"}
     return compare_beside_paper(
-        task, out, title=title, variants=VARIANTS, n_seeds=n_seeds, published=PUBLISHED
+        task, out, title=title, variants=variants, n_seeds=n_seeds, published=PUBLISHED
     )
 
 

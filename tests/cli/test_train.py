@@ -1,5 +1,6 @@
 """A task from the command line: trained, stopped, used, measured, compared."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,47 @@ def test_what_cannot_be(
 ) -> None:
     said = refused("train", "classify", "--train", texts, "--out", tmp_path / "out", *arguments)
     assert message in said
+
+
+def test_answer(
+    elmore: Run, refused: Refused, tiny_model: Path, static: Path, tmp_path: Path
+) -> None:
+    text = "Kim lives in Seoul. Lee left Busan."
+    asked = [
+        {"question": "Where does Kim live?", "answers": [{"text": "Seoul", "answer_start": 13}]},
+        {"question": "Who left Busan?", "answers": [{"text": "Lee", "answer_start": 20}]},
+        {"question": "Who left Seoul?", "answers": [], "is_impossible": True},
+    ]
+    article = {"title": "People", "paragraphs": [{"context": text, "qas": asked * 5}]}
+    path, out = tmp_path / "squad.json", tmp_path / "task"
+    path.write_text(json.dumps({"data": [article]}))
+    given = ["--train", path, "--dev", path, "--elmo", tiny_model, "--static", static, *SMALL]
+    more = ["--inputs", f"elmo:{tiny_model},layers=context", "--inputs", "chars:3"]
+    done = elmore("train", "answer", *given, *more, "--split-sentences", "none", "--out", out)
+    assert (done.code, done.err) == (0, "")
+    assert "the mix at the input: layer 0 0." in done.out
+    assert "the mix at the input, elmo 1: layer 0 1.00" in done.out
+    lines = [f"{one['question']}\t{text}" for one in asked]
+    for record, one in zip(elmore("predict", out, *lines).records, asked, strict=True):
+        assert (record["question"], record["text"]) == (one["question"], text)
+        span = record["span"]
+        assert record["answer"] == ("" if span is None else text[slice(*span)])
+        assert 0 < record["probability"] <= 1
+    records = tmp_path / "new.jsonl"
+    records.write_text(json.dumps({"question": "Who?", "text": text}))
+    assert len(elmore("predict", out, records).records) == 1
+    assert "two texts with a tab between them" in refused("predict", out, "Who left Busan?")
+    (found,) = elmore("evaluate", out, path).records
+    assert (found["metric"], found["n_questions"]) == ("F1", 15)
+    compared = elmore("compare", "answer", *given, "--n-seeds", 1, "--out", tmp_path / "compared")
+    variants = [json.loads(line)["variant"] for line in compared.out.splitlines()]
+    assert variants == ["static", "static+elmo"]
+    asked[0]["answers"] = [{"text": "Busan", "answer_start": 13}]
+    path.write_text(json.dumps({"data": [article]}))
+    said = refused("train", "answer", *given, "--out", tmp_path / "other")
+    assert "squad.json, article 'People': the answer 'Busan' to 'Where does Kim live?' is" in said
+    said = refused("train", "answer", *given, "--inputs", "glove.txt", "--out", tmp_path / "other")
+    assert "expected static:FILE, elmo:MODEL or chars:FILTERS" in said
+    assert "--char-filters is not a setting of pair" in refused(
+        "train", "pair", *given, "--char-filters", 3, "--out", tmp_path / "other"
+    )

@@ -78,7 +78,7 @@ def test_a_task_of_an_earlier_version(folder: Path) -> None:
         ({"settings": {"colour": 1}}, "unknown field settings.colour"),
         ({"labels": ["a"] * 2}, "labels has a label twice"),
         ({"labels": [str(k) for k in range(9000)]}, "a score for each of the 9000 labels"),
-        ({"labels": []}, "labels is"),
+        ({"labels": []}, "a score for each of the 0 labels"),
         ({"labels": [0] * 2000}, "expected a string"),
         ({"elmo": {"source": 1, "hash": ""}}, "elmo.source is 1; expected"),
         ({"task": "sing"}, "task is 'sing'; expected one of answer, classify, pair, tag"),

@@ -63,7 +63,7 @@ def test_all_inputs_together_saved_and_loaded(
     # static, ELMo, expected, characters, static again, the encoder
     assert tokens.dim == static.dim + tiny_elmo.dim + tiny_elmo.dim // 2 + 5 + static.dim + 3
     assert tokens.output_dim == 3
-    assert list(model.mixes) == ["input", "elmo 1, input", "vectors 4, input", "vectors 4, output"]
+    assert list(model.mixes) == ["input", "input, elmo 1", "input, vectors 4", "output, vectors 4"]
     assert all(mix.gamma.item() != 1.0 for mix in model.mixes.values())
     static.source = "here"
     model.save(tmp_path / "task")
@@ -90,7 +90,7 @@ def test_inputs_with_files_are_found_again(tiny_model: Path, tmp_path: Path) -> 
     inputs = [f"static:{path}", f"elmo:{tiny_model},layers=0,dropout=0.2", "chars:4"]
     settings = SMALL | {"tokenizer": "whitespace", "n_epochs": 1}
     model = Classifier(None, inputs=inputs, **settings).fit(texts(20))
-    assert list(model.mixes) == ["elmo 2, input"]
+    assert list(model.mixes) == ["input, elmo 2"]
     model.save(tmp_path / "task")
     loaded = Classifier.load(tmp_path / "task")
     np.testing.assert_array_equal(
@@ -125,7 +125,7 @@ def test_scikit_learn_and_comparisons(
         variants=["static", "static+elmo"], n_seeds=1,
     )  # fmt: skip
     assert [list(run.mixes) for run in runs] == [
-        ["vectors 2, input"], ["input", "vectors 2, input"],
+        ["input, vectors 2"], ["input", "input, vectors 2"],
     ]  # fmt: skip
 
 

@@ -26,7 +26,7 @@ def gru(inputs: Tensor, bias: Tensor, recurrent: Tensor) -> Tensor:
     `inputs`, (T, K, B, 3H), are x of r, z and n; `bias` is c, (K, 1, H), `recurrent` is U,
     (K, H, 3H).
     """
-    found: Tensor = _Gru.apply(inputs, bias, recurrent)
+    found: Tensor = _Gru.apply(inputs, bias, recurrent)  # type: ignore[no-untyped-call]
     return found
 
 

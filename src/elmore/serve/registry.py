@@ -18,6 +18,8 @@ from elmore.tasks.saved import read_task_config
 
 T = TypeVar("T")
 
+SERVED_TASKS = ("classify", "tag", "pair")
+
 
 @dataclass(frozen=True)
 class ServedModel:
@@ -136,6 +138,11 @@ def serve_index(name: str, index: OccurrenceIndex, served: ServedModel) -> Serve
 
 def _load_task(name: str, folder: str, hashes: dict[str, ServedModel]) -> tuple[Any, str | None]:
     content = read_task_config(Path(folder))
+    if content.task not in SERVED_TASKS:
+        raise ConfigError(
+            f"the task {name} is of the kind {content.task!r}; a server takes "
+            f"{', '.join(SERVED_TASKS)}"
+        )
     cls = TASKS[content.task].model
     if content.elmo is None:
         return cls.load(folder), None

@@ -213,6 +213,19 @@ class TaskModel(TaskSettings):
 
     # --- files ------------------------------------------------------------------------------------
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the parts of the task, which its settings and labels say."""
+        state: dict[str, Any] = super().__getstate__()
+        if "task_" in state:
+            state = {**state, "task_": state["task_"].answers.labels}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "task_" in state:
+            self.task_ = self._new_task()
+            self.task_.answers.labels = state["task_"]
+
     def save(self, folder: str | Path) -> None:
         """Write a folder with the task's weights, and which biLM and static vectors it needs."""
         task, features = self._task, self.features_

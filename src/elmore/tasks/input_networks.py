@@ -148,13 +148,13 @@ class TokenInput(nn.Module):
 
     @property
     def mixes(self) -> dict[str, ScalarMix]:
-        """The mixes, by where they are; those of other inputs than ELMo have its name before."""
+        """The mixes, by where they are; after a comma, the name of another input than ELMo."""
         found: dict[str, ScalarMix] = {}
         for name, part in self.parts.items():
             if isinstance(part, MixNetwork):
                 for place, mix in part.mixes.items():
                     assert isinstance(mix, ScalarMix)
-                    found[place if name == "elmo" else f"{name}, {place}"] = mix
+                    found[place if name == "elmo" else f"{place}, {name}"] = mix
         return found
 
     def bilm_parameters(self) -> list[list[nn.Parameter]]:

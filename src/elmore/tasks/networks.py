@@ -70,14 +70,15 @@ class BiGru(nn.Module):
         given = (vectors, _reordered(vectors, order))
         inputs, biases, recurrent = [], [], []
         for rnn, sentences in zip((self.ahead, self.back), given, strict=True):
-            bias = rnn.bias_ih_l0 + F.pad(rnn.bias_hh_l0[: 2 * dim], (0, dim))
-            inputs.append(F.linear(sentences.transpose(0, 1), rnn.weight_ih_l0, bias))
-            biases.append(rnn.bias_hh_l0[None, 2 * dim :])
-            recurrent.append(rnn.weight_hh_l0.T)
+            weight, recurrent_weight, bias, recurrent_bias = rnn.parameters()
+            both = bias + F.pad(recurrent_bias[: 2 * dim], (0, dim))
+            inputs.append(F.linear(sentences.transpose(0, 1), weight, both))
+            biases.append(recurrent_bias[None, 2 * dim :])
+            recurrent.append(recurrent_weight.T)
         states = gru(torch.stack(inputs, dim=1), torch.stack(biases), torch.stack(recurrent))
         ahead, back = states.transpose(0, 2).unbind(1)  # (B, T, H) each
-        both = torch.cat([ahead, _reordered(back.contiguous(), order)], dim=2)
-        return both.masked_fill(~mask[:, :, None], 0.0)
+        found = torch.cat([ahead, _reordered(back.contiguous(), order)], dim=2)
+        return found.masked_fill(~mask[:, :, None], 0.0)
 
 
 def beside(vectors: Tensor, other: Tensor | None) -> Tensor:

@@ -72,7 +72,8 @@ class TaskFile(Struct, frozen=True, forbid_unknown_fields=True):
     task: TaskName
     settings: dict[str, Any]
     """Those of the task's class (`TaskSettings.read_settings`)."""
-    labels: Annotated[list[str], Meta(min_length=1, max_length=_MAX_LABELS)]
+    labels: Annotated[list[str], Meta(max_length=_MAX_LABELS)]
+    """What the task's answers have learned (`Answers.labels`)."""
     elmo: VectorsOrigin | None
     static: VectorsOrigin | None
     inputs: list[SavedInput] = []
