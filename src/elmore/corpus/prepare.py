@@ -31,6 +31,7 @@ from elmore.corpus.word_counts import CommonWords, WordCounter
 from elmore.corpus.word_ids import Numbering
 from elmore.errors import ConfigError, DataError
 from elmore.folders import new_folder, write_json
+from elmore.stores import AnyPath
 from elmore.text import Vocab, tokenizer_by_name
 
 OnStage = Callable[[str, int], None]
@@ -40,7 +41,7 @@ _COVERAGE_SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 
 
 def prepare(
-    paths: Sequence[Path],
+    paths: Sequence[AnyPath],
     folder: Path,
     config: CorpusConfig,
     *,
@@ -111,7 +112,7 @@ class _Tokenized:
 
 
 def _tokenize(
-    paths: Sequence[Path], work: Path, config: CorpusConfig, n_processes: int, on_progress: OnStage
+    paths: Sequence[AnyPath], work: Path, config: CorpusConfig, n_processes: int, on_progress: OnStage
 ) -> _Tokenized:
     """Write the sentences of either split to a file in `work`, and count the training words."""
     lines = lower_some(
@@ -129,7 +130,7 @@ def _tokenize(
     return _Tokenized(n_lines, common_words(counter, config, paths))
 
 
-def check_inputs(paths: Sequence[Path], config: CorpusConfig, n_processes: int) -> None:
+def check_inputs(paths: Sequence[AnyPath], config: CorpusConfig, n_processes: int) -> None:
     """Refuse bad arguments before anything is read."""
     if n_processes < 1:
         raise ConfigError(f"n_processes is {n_processes}; expected at least 1")
@@ -137,7 +138,7 @@ def check_inputs(paths: Sequence[Path], config: CorpusConfig, n_processes: int) 
     check_texts(paths)
 
 
-def common_words(counter: WordCounter, config: CorpusConfig, paths: Sequence[Path]) -> CommonWords:
+def common_words(counter: WordCounter, config: CorpusConfig, paths: Sequence[AnyPath]) -> CommonWords:
     """Return the most frequent words of `paths`; refuse a text without any."""
     words = counter.most_common(config.max_words - N_MARKS, config.min_count)
     if not words.n_distinct:
