@@ -56,7 +56,9 @@ def describe_file(path: AnyPath) -> FileRecord:
     return FileRecord(path.stat().st_size, checksum(path))
 
 
-def check_file(path: AnyPath, expected: FileRecord, *, fix: str = "copy or download it again") -> None:
+def check_file(
+    path: AnyPath, expected: FileRecord, *, fix: str = "copy or download it again"
+) -> None:
     """Refuse a file that is not the one its metadata was written beside."""
     if not path.is_file():
         raise FormatError(f"{path} is missing; {fix}")

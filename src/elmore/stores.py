@@ -41,7 +41,9 @@ class RemotePath:
         try:
             fs, path = fsspec.core.url_to_fs(self.address)
         except (ValueError, ImportError) as error:
-            raise ConfigError(f"{self.address} is at no store that is known here: {error}") from None
+            raise ConfigError(
+                f"{self.address} is at no store that is known here: {error}"
+            ) from None
         return fs, str(path)
 
     def __reduce__(self) -> tuple[type, tuple[str]]:

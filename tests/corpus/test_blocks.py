@@ -16,7 +16,16 @@ from elmore.corpus.files import read_fields
 from elmore.errors import DataError
 from elmore.stores import as_path, as_paths
 
-LINES = ["\ufeffthe bank", "", "강가의 은행에서 돈을", "a\rb", "x" * 70, " ", *["a b c"] * 20, "end"]
+LINES = [
+    "\ufeffthe bank",
+    "",
+    "강가의 은행에서 돈을",
+    "a\rb",
+    "x" * 70,
+    " ",
+    *["a b c"] * 20,
+    "end",
+]
 TEXT = "\n".join(LINES).encode()
 
 

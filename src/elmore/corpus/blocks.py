@@ -206,9 +206,7 @@ def _read_range(file: IO[bytes], block: Block, unit: Unit, path: AnyPath) -> byt
     following = file
     if unit == "frames":
         content, following = open_zstd(io.BytesIO(content)).read(), open_zstd(file)
-    return _owned_lines(
-        content, lambda: _line(following.readline, path), is_first=block.start == 0
-    )
+    return _owned_lines(content, lambda: _line(following.readline, path), is_first=block.start == 0)
 
 
 def _line(readline: Callable[[int], bytes], path: AnyPath) -> bytes:

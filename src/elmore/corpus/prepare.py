@@ -112,7 +112,11 @@ class _Tokenized:
 
 
 def _tokenize(
-    paths: Sequence[AnyPath], work: Path, config: CorpusConfig, n_processes: int, on_progress: OnStage
+    paths: Sequence[AnyPath],
+    work: Path,
+    config: CorpusConfig,
+    n_processes: int,
+    on_progress: OnStage,
 ) -> _Tokenized:
     """Write the sentences of either split to a file in `work`, and count the training words."""
     lines = lower_some(
@@ -138,7 +142,9 @@ def check_inputs(paths: Sequence[AnyPath], config: CorpusConfig, n_processes: in
     check_texts(paths)
 
 
-def common_words(counter: WordCounter, config: CorpusConfig, paths: Sequence[AnyPath]) -> CommonWords:
+def common_words(
+    counter: WordCounter, config: CorpusConfig, paths: Sequence[AnyPath]
+) -> CommonWords:
     """Return the most frequent words of `paths`; refuse a text without any."""
     words = counter.most_common(config.max_words - N_MARKS, config.min_count)
     if not words.n_distinct:
