@@ -32,10 +32,11 @@ class RemotePath:
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
-        _ = self._at  # an address that cannot be is refused at once
+        _ = self.at  # an address that cannot be is refused at once
 
     @cached_property
-    def _at(self) -> tuple[Any, str]:
+    def at(self) -> tuple[Any, str]:
+        """The file system of fsspec, and the path in it."""
         import fsspec  # noqa: PLC0415  commands that read local files do without
 
         try:
@@ -140,7 +141,7 @@ class RemotePath:
         return [RemotePath(one) for one in sorted(found)]
 
     def _call(self, what: Callable[[Any, str], T]) -> T:
-        fs, path = self._at
+        fs, path = self.at
         try:
             return what(fs, path)
         except FileNotFoundError:

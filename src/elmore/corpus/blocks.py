@@ -1,4 +1,4 @@
-"""Files of text in, numbered blocks out: the unit of work of a corpus on many processes or machines.
+"""Files of text in, numbered blocks out: the unit of work for many processes or machines.
 
 A block is a range of a file, cut by content alone, so that it is the same whoever plans it and
 however many workers there are. What its `start` and `end` count depends on the file:
@@ -19,7 +19,7 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import IO, Annotated, Literal
 
 import xxhash
@@ -96,9 +96,7 @@ def plan_blocks(
         size = path.stat().st_size
         unit, cuts = _cut(path, size, text_field, block_bytes)
         files.append(CorpusFile(path.name, size, unit))
-        blocks += [
-            Block(number, start, end) for start, end in zip(cuts[:-1], cuts[1:], strict=True)
-        ]
+        blocks += [Block(number, start, end) for start, end in pairwise(cuts)]
     return BlockPlan(tuple(paths), tuple(files), tuple(blocks), text_field)
 
 
@@ -133,7 +131,7 @@ def _cut_evenly(size: int, block_bytes: int) -> list[int]:
 
 def _cut_records(path: AnyPath, field: str, block_bytes: int) -> list[int]:
     cuts, n_records, n_bytes = [0], 0, 0
-    for n_records, (text,) in enumerate(read_fields(path, [field]), start=1):  # noqa: B007
+    for n_records, (text,) in enumerate(read_fields(path, [field]), start=1):
         n_bytes += len(text.encode("utf-8"))
         if n_bytes >= block_bytes:
             cuts.append(n_records)

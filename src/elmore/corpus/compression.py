@@ -148,9 +148,9 @@ class _ZstdFile(io.RawIOBase):
 
 
 _OPENERS: dict[str, Callable[[IO[bytes], AnyPath], Any]] = {
-    ".gz": lambda raw, _: gzip.open(raw),
-    ".bz2": lambda raw, _: bz2.open(raw),
-    ".xz": lambda raw, _: lzma.open(raw),
+    ".gz": lambda raw, _: gzip.GzipFile(fileobj=raw),
+    ".bz2": lambda raw, _: bz2.BZ2File(raw),
+    ".xz": lambda raw, _: lzma.LZMAFile(raw),  # noqa: SIM115  closed by its user
     ".zst": lambda raw, _: open_zstd(raw),
     ".zip": _open_zip,
 }

@@ -13,7 +13,8 @@ work do it twice, with the same bytes.
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -64,11 +65,15 @@ class PartsManifest(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def totals(self) -> dict[str, int]:
         """What all parts hold together."""
-        found: dict[str, int] = {}
-        for part in self.parts or ():
-            for name, count in part.counts.items():
-                found[name] = found.get(name, 0) + count
-        return found
+        return totals_of(self.parts or ())
+
+
+def totals_of(parts: Sequence[PartRecord]) -> dict[str, int]:
+    """Return what some parts hold together."""
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(part.counts)
+    return dict(found)
 
 
 def read_parts(root: AnyPath) -> PartsManifest | None:
@@ -192,21 +197,18 @@ class PartsFolder:
             publish(beside, self._record_path(number))
         return record
 
-    def records(self) -> list[PartRecord]:
-        """Return the records of all parts; refuse if one is not finished."""
-        found = [self.record(number) for number in range(len(self.manifest.blocks))]
-        missing = [number for number, record in enumerate(found) if record is None]
-        if missing:
-            raise DataError(
-                f"{self.root} lacks {len(missing):,} of {len(found):,} parts, the first is "
-                f"{part_name(missing[0])}; embed or index these blocks first"
-            )
-        return [record for record in found if record is not None]
+    def finished_records(self) -> tuple[PartRecord, ...]:
+        """Return the records of the parts that are finished."""
+        found = (self.record(number) for number in range(len(self.manifest.blocks)))
+        return tuple(record for record in found if record is not None)
 
     def finish(self) -> PartsManifest:
         """Write the records of all parts into the manifest."""
         if self.manifest.parts is None:
-            self.manifest = replace(self.manifest, parts=tuple(self.records()))
+            parts = self.finished_records()
+            if missing := len(self.manifest.blocks) - len(parts):
+                raise DataError(f"{self.root} lacks {missing:,} parts; embed their blocks first")
+            self.manifest = replace(self.manifest, parts=parts)
             _write(self.root / MANIFEST, self.manifest)
         _remove_folder(self.root / RECORDS)
         return self.manifest

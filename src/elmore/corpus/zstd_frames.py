@@ -1,8 +1,8 @@
 """A .zst file in, where its frames begin and how much text each holds out, without decompressing.
 
 Files of many frames are written by pzstd, by t2sz, or by concatenating .zst files; `zstd` itself
-writes one. The sizes of a frame's blocks are in their headers (RFC 8878), so that a walk from header
-to header finds its end.
+writes one. The sizes of a frame's blocks are in their headers (RFC 8878), so that a walk from
+header to header finds its end.
 """
 
 import struct

@@ -1,6 +1,7 @@
 """A finished folder of vectors in, one data set out: its texts in order, or Arrow."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ class VectorParts:
             raise MissingExtraError("reading .parquet", "parquet") from None
         names = [name for part in self.manifest.parts or () for name in part.files]
         if isinstance(self.root, RemotePath):
-            fs, path = self.root._at
+            fs, path = self.root.at
             return arrow.dataset([f"{path}/{name}" for name in names], filesystem=fs)
         return arrow.dataset([str(self.root / name) for name in names])
 
@@ -61,7 +62,7 @@ class VectorParts:
             numbers = batch["text"].to_numpy()
             words = batch["token"].to_pylist()
             starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
-            for start, end in zip(starts[:-1], starts[1:], strict=True):
+            for start, end in pairwise(starts):
                 if start < end and numbers[start] != number:
                     if number is not None:
                         yield _text(tokens, rows)

@@ -17,7 +17,7 @@ from elmore.errors import ConfigError, ElmoreError
 from elmore.scale.processes import run_in_processes
 from elmore.senses.index_file import IndexConfig, IndexFile
 from elmore.senses.parts import IndexJob, finished_index
-from elmore.stores import AnyPath, RemotePath, as_path
+from elmore.stores import AnyPath, as_path
 
 OnPart = Callable[[int, PartRecord], None]
 """Is called with the number of all blocks, and the record of one that is finished."""
@@ -40,7 +40,7 @@ def embed_parts(
     Blocks are embedded by `n_processes` processes of this machine, or on the Ray cluster at `ray`:
     "local", "auto" or "ray://HOST:PORT".
     """
-    _check(out, n_processes, ray)
+    _check(texts, out, n_processes, ray)
     with lock_parts(as_path(out)):
         job = EmbedJob.begin(
             elmo, texts, out, options, text_field=text_field, block_bytes=block_bytes
@@ -65,7 +65,7 @@ def index_parts(
 
     Return what its index.json says; a local one is loaded by `OccurrenceIndex.load(out)`.
     """
-    _check(out, n_processes, ray)
+    _check(texts, out, n_processes, ray)
     with lock_parts(as_path(out)):
         found = finished_index(elmo, texts, out, config, text_field=text_field)
         if found is not None:
@@ -77,14 +77,17 @@ def index_parts(
         return job.finish()
 
 
-def _check(out: str | AnyPath, n_processes: int, ray: str | None) -> None:
+def _check(
+    texts: Sequence[str | AnyPath], out: str | AnyPath, n_processes: int, ray: str | None
+) -> None:
     at_least(1, largest=1024, n_processes=n_processes)
-    root = as_path(out)
-    if isinstance(root, RemotePath) and root.address.startswith("memory://"):
-        if n_processes > 1 or ray is not None:
+    if n_processes == 1 and ray is None:
+        return
+    for address in map(str, (*texts, out)):
+        if address.startswith("memory://"):
             raise ConfigError(
-                f"{out} is in the memory of one process, which others do not see; choose another "
-                "--out, or one process"
+                f"{address} is in the memory of this process, which others do not see; use one "
+                "process, or another store"
             )
 
 

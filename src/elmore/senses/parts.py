@@ -87,6 +87,13 @@ class IndexJob(BlockJob):
     def finish(self) -> IndexFile:
         """Merge the parts into an index, and remove them."""
         root = self.folder.root
+        records = [self.folder.record(number) for number in range(self.n_blocks)]
+        if not any(record is None or record.counts["n_occurrences"] for record in records):
+            self.folder.remove()
+            raise DataError(
+                f"{root} holds no occurrence: no word that was asked for is in the text; words are "
+                "case-sensitive"
+            )
         if isinstance(root, Path):
             content = merge_parts(self, root)
             write_json(root / FACTS, content)
@@ -260,11 +267,6 @@ def merge_parts(job: IndexJob, target: Path) -> IndexFile:
             facts.word_bytes += len(line)
             if job._is_full(kept_of.tolist()):
                 break
-    if not facts.n_occurrences:
-        raise DataError(
-            f"{job.folder.root} holds no occurrence: no word that was asked for is in the text; "
-            "words are case-sensitive"
-        )
     facts.is_whole = True
     for name in files:
         sync(target / name)
