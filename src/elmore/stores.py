@@ -6,6 +6,7 @@ configuration and the environment. A `RemotePath` has the part of pathlib's inte
 readers and writers here use. Below everything but errors.
 """
 
+import io
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -99,7 +100,8 @@ class RemotePath:
     def open(self, mode: str = "rb", buffering: int = -1) -> IO[bytes]:
         """Open a file for reading."""
         assert mode == "rb"
-        return self._call(lambda fs, path: fs.open(path, "rb", block_size=_BYTES_AT_ONCE))
+        raw = self._call(lambda fs, path: fs.open(path, "rb", block_size=_BYTES_AT_ONCE))
+        return io.BufferedReader(raw)  # whose readline takes a limit
 
     def write_bytes(self, content: bytes) -> None:
         """Write a whole small file."""

@@ -156,7 +156,7 @@ def test_another_model_option_or_text(
     assert bytes_of(out / "_parts") == before
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="is not empty, and _manifest.json is not in it"):
+    with pytest.raises(ConfigError, match=r"is not empty, and _manifest\.json is not in it"):
         begin(tiny_elmo, corpus, tmp_path / "mine")
 
 

@@ -128,7 +128,7 @@ def embed(
         with parts_bar("embedding", "n_tokens", ray) as on_part:
             done = embed_parts(
                 elmo, texts, out, options, text_field=text_field,
-                block_bytes=block_bytes or BLOCK_BYTES,
+                block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes,
                 n_processes=arguments.n_processes(processes if device == "cpu" else processes or 1),
                 ray=ray, on_part=on_part,
             ).totals  # fmt: skip
