@@ -90,7 +90,8 @@ def index(
     with parts_bar("indexing", "n_occurrences", ray) as on_part:
         found = index_parts(
             elmo, texts, out, config, text_field=text_field,
-            block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes, n_processes=arguments.n_processes(processes),
+            block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes,
+            n_processes=arguments.n_processes(processes),
             ray=ray, on_part=on_part,
         )  # fmt: skip
     size = sum(record.size for record in (found.files or {}).values())

@@ -232,6 +232,11 @@ class OccurrenceIndex:
         number = self._word_numbers[word]
         return order[starts[number] : starts[number + 1]]
 
+    def keys(self, start: int, end: int) -> npt.NDArray[np.int32]:
+        """Return the word, the sentence and the place of some occurrences, (N, 3)."""
+        found: npt.NDArray[np.int32] = self._occurrences[start:end]
+        return found
+
     def occurrence(self, row: int) -> Occurrence:
         """Return one occurrence."""
         word, sentence, place = self._occurrences[row].tolist()
