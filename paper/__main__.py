@@ -68,6 +68,7 @@ MEASUREMENTS = (
     Measurement("places", "places", (*CHUNKS, "--out", "%chunks")),
     Measurement("mixes", "mix_weights", ("%chunks", "--out", "%mixes.png")),
     Measurement("efficiency-tag", "sample_efficiency", (*NAMES, "--out", "%efficiency-tag")),
+    Measurement("sentence-vectors", "sentence_vectors", ("--data", "@tasks/trec")),
     Measurement(
         "efficiency-classify", "sample_efficiency", (*QUESTIONS, "--out", "%efficiency-classify")
     ),

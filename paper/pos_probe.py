@@ -5,7 +5,8 @@
 
 A multinomial logistic regression learns the universal part of speech of a word from its frozen
 vector, on at most 6,000 training sentences of a Universal Dependencies treebank. Printed is its
-accuracy on all words of the development sentences, for each layer and the mean of the layers.
+accuracy on all words of the development sentences, for each layer and the mean of the layers; then
+on words with a token outside the model's vocabulary, for which a word table has no row.
 """
 
 import lzma
@@ -16,7 +17,7 @@ import numpy as np
 
 from elmore import Elmo
 from elmore.errors import DataError
-from elmore.senses.probe import probe_layers
+from elmore.senses.probe import probe
 from paper.report import Results, arguments_of, elmo_of, run
 from paper.words import Sentence, span_vectors
 
@@ -41,7 +42,7 @@ def read_treebank(data: Path, split: str) -> list[TaggedSentence]:
         with opened(paths[0], "rt", encoding="utf-8") as file:
             blocks = file.read().strip().split("\n\n")
     except (lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
-        raise DataError(f"{paths[0]} cannot be read ({error}); copy it anew") from None
+        raise DataError(f"{paths[0]} cannot be read ({error}); copy it again") from None
     return [_read_sentence(block, paths[0]) for block in blocks]
 
 
@@ -66,17 +67,29 @@ def _read_sentence(block: str, path: Path) -> TaggedSentence:
     return TaggedSentence(text, spans, tags)
 
 
+def unknown_words(elmo: Elmo, sentence: Sentence) -> list[bool]:
+    """Say of each word whether a token of it is outside the model's vocabulary."""
+    vocab = elmo.model.vocab
+    if vocab is None:
+        return [False] * len(sentence.spans)
+    unknown = [token for token in elmo.tokenizer(sentence.text) if token.text not in vocab]
+    return [any(t.start < end and start < t.end for t in unknown) for start, end in sentence.spans]
+
+
 def pos_probe(elmo: Elmo, data: Path) -> Results:
     """Measure every layer."""
     train, dev = read_treebank(data, "train")[:MOST_TRAINING], read_treebank(data, "dev")
     columns = [*(f"layer {n}" for n in range(elmo.n_layers)), "mean of layers"]
-    known, asked = (
-        np.stack([vectors[name] for name in columns])
-        for vectors in (span_vectors(elmo, train), span_vectors(elmo, dev))
-    )
-    tags, gold = ([tag for s in sentences for tag in s.tags] for sentences in (train, dev))
-    rows = {"dev": probe_layers(known, tags, asked, gold)}
-    return Results("POS accuracy, %", columns, rows, scale=100, note=PUBLISHED)
+    known, asked = span_vectors(elmo, train), span_vectors(elmo, dev)
+    tags = [tag for sentence in train for tag in sentence.tags]
+    gold = np.array([tag for sentence in dev for tag in sentence.tags])
+    right = np.stack([probe(known[name], tags, asked[name]) == gold for name in columns])
+    rows = {"dev": right.mean(axis=1)}
+    unknown = np.array([flag for sentence in dev for flag in unknown_words(elmo, sentence)])
+    if unknown.any():
+        rows[f"dev, {unknown.sum():,} unknown words"] = right[:, unknown].mean(axis=1)
+    shown = {name: row.tolist() for name, row in rows.items()}
+    return Results("POS accuracy, %", columns, shown, scale=100, note=PUBLISHED)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elmore.tasks import Classifier, Examples, PairClassifier, Tagger
+from elmore.tasks import Examples
+from elmore.tasks.catalogue import TASKS
 from elmore.tasks.compare import compare, summarize
 from elmore.tasks.estimator import TaskModel
-from elmore.tasks.readers import READERS
 from paper.report import Results
-
-TASKS: dict[str, type[TaskModel]] = {cls.task: cls for cls in (Classifier, Tagger, PairClassifier)}
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,8 @@ def task_arguments(description: str | None) -> ArgumentParser:
 
 def read_task(given: Namespace) -> Task:
     """Return the task that the command line names."""
-    read = READERS[given.task]
-    model = TASKS[given.task](given.model, given.static, n_epochs=given.n_epochs)
+    kind = TASKS[given.task]
+    read, model = kind.read, kind.model(given.model, given.static, n_epochs=given.n_epochs)
     train = read(given.train, format=given.format)
     if given.dev is None:
         train, dev = model.hold_out(train)

@@ -13,7 +13,7 @@ _BLOCKER = """
 import sys
 EXTRAS = {"sklearn", "faiss", "gensim", "matplotlib", "koreanize_matplotlib", "pyarrow",
           "zstandard", "mecab", "tensorboard", "pandas", "fastapi", "uvicorn", "starlette",
-          "pydantic", "prometheus_client"}
+          "pydantic", "prometheus_client", "spacy", "thinc", "onnx", "onnxruntime"}
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in EXTRAS:
@@ -102,3 +102,11 @@ def test_a_server_names_it_before_it_loads_anything() -> None:
     done = elmore("serve", "--model", "none")
     assert done.returncode == 2
     assert done.stderr == "elmore: elmore serve needs an extra: pip install 'elmore[serve]'\n"
+
+
+def test_a_vectorizer_names_the_line_to_install() -> None:
+    done = run("import elmore; elmore.ElmoVectorizer('en')")
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "elmore.ElmoVectorizer needs an extra: pip install 'elmore[sklearn]'\n"
+    )

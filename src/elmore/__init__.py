@@ -9,16 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from elmore.embed import Elmo
+    from elmore.integrations.sklearn import ElmoVectorizer
     from elmore.model import BiLM, ElmoLayer, ScalarMix
     from elmore.static import StaticVectors
 
 __version__ = version("elmore")
-__all__ = ["BiLM", "Elmo", "ElmoLayer", "ScalarMix", "StaticVectors", "__version__"]
+__all__ = [
+    "BiLM",
+    "Elmo",
+    "ElmoLayer",
+    "ElmoVectorizer",
+    "ScalarMix",
+    "StaticVectors",
+    "__version__",
+]
 
 _HOMES = {
     "Elmo": "elmore.embed",
     "BiLM": "elmore.model",
     "ElmoLayer": "elmore.model",
+    "ElmoVectorizer": "elmore.integrations.sklearn",
     "ScalarMix": "elmore.model",
     "StaticVectors": "elmore.static",
 }

@@ -15,6 +15,7 @@ from elmore.errors import FormatError
 from elmore.stores import AnyPath
 
 _BYTES_AT_ONCE = 2**20
+_MAX_NAME_BYTES = 255  # of every common file system
 
 
 class FileRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,9 +78,11 @@ def check_file(
 def check_names(names: Iterable[str], where: object) -> None:
     """Refuse names of data files that lead out of the folder of their metadata, `where`."""
     for name in names:
-        if name in {"", ".", ".."} or any(mark in name for mark in "/\\:\0"):
+        is_long = len(name.encode()) > _MAX_NAME_BYTES
+        if is_long or name in {"", ".", ".."} or any(mark in name for mark in "/\\:\0"):
+            shown = f"{name[:60]!r}…" if is_long else repr(name)
             raise FormatError(
-                f"{where}: files has the name {name!r}; expected names of files beside it"
+                f"{where}: files has the name {shown}; expected names of files beside it"
             )
 
 

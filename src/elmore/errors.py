@@ -17,6 +17,10 @@ class DataError(ElmoreError):
     """A text, a token or a tensor cannot be used as given."""
 
 
+class ConnectionLostError(ElmoreError):
+    """Another process or machine has gone, or cannot be reached."""
+
+
 class MissingExtraError(ElmoreError):
     """An optional library is not installed."""
 

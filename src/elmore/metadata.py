@@ -29,6 +29,7 @@ Whatever is wrong is a FormatError of one sentence: file, field, what was got, w
 """
 
 import dataclasses
+import functools
 import json
 import re
 import reprlib
@@ -119,7 +120,7 @@ def convert_metadata(
 
     `where` is what errors call the file, `at` the field of it that `value` is, if it is not all.
     """
-    node = inspect.type_info(description)
+    node = _type_info(description)
     _check_version(value, node, where)
     try:
         found = msgspec.convert(value, description)
@@ -131,6 +132,11 @@ def convert_metadata(
         raise _too_deep(where) from None
     _check_dataclasses(value, found, where, at, fix)
     return found
+
+
+@functools.cache
+def _type_info(description: Any) -> Any:
+    return inspect.type_info(description)  # takes longer than all the rest of reading a file
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`elmore info` says what the files say."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,12 @@ def test_a_published_model(
         "tokenizer": "english",
         "training": {},
         "calibration": None,
+        "sha256": {"weights.hdf5": _sha256(tiny_model / "weights.hdf5")},
     }
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_a_model_of_elmoformanylangs(elmore: Run) -> None:
@@ -54,6 +60,8 @@ def test_a_model_of_elmoformanylangs(elmore: Run) -> None:
     assert [facts[name] for name in shown] == ["characters and words", 5, 25, 3, 11, 12, 0.0]
     assert "spelling" not in facts
     assert facts["training"]["trained_with"] == "ELMoForManyLangs"
+    files = ("encoder.pkl", "token_embedder.pkl")
+    assert facts["sha256"] == {name: _sha256(MANY_LANGS / name) for name in files}
 
 
 def test_what_training_wrote_down(elmore: Run, broken_model: Path) -> None:

@@ -67,3 +67,29 @@ def test_other_commands_read_the_same(elmore: Run, tiny_model: Path, tmp_path: P
         (facts,) = elmore("index", tmp_path / name, *flags).records
         assert (facts["words"], facts["sentences"]) == (len(words), 2)
         assert sorted((out / "words.txt").read_text().split()) == sorted(words)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["embed", "{text}", "--model", "{model}"],
+        ["index", "{text}", "--model", "{model}", "--out", "{out}"],
+        ["perplexity", "en", "{text}"],
+        ["calibrate", "{model}", "{text}", "--out", "{out}"],
+        ["skipgram", "{text}", "--out", "{out}"],
+        ["pretrain", "{text}", "--out", "{out}", "--recipe", "tiny", "--processes", "1"],
+        ["doctor", "{text}", "--recipe", "tiny", "--processes", "1"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_line_over_the_limit(
+    elmore: Run, tiny_model: Path, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("a b\n" + "c " * 100 + "\n")
+    places = {"text": tmp_path / "a.txt", "model": tiny_model, "out": tmp_path / "out"}
+    given = [part.format(**places) for part in command]
+    result = elmore(*given, "--max-line-bytes", 150)
+    assert result.code == 2
+    assert "a.txt has more than 150 bytes in line 2; check" in result.err
+    assert "--max-line-bytes" in elmore(command[0], "--help").out
+    assert "max_line_bytes is 0; expected" in elmore(*given, "--max-line-bytes", 0).err

@@ -1,88 +1,154 @@
-"""`make fuzz MINUTES=30`: damaged files for every reader until the time is over, and a table."""
+"""`make fuzz MINUTES=30`: damaged files for every reader until the time is over, and a table.
+
+All that was ever run with a seed is added up in the report, build/fuzz-SEED.json: the same command
+repeats the cases that failed and continues, `--inputs 0 --workers 0` prints the table. A case has
+the same number and content in every run.
+"""
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
 
-FAILURES = ("traceback", "believed", "slow", "memory", "crash")
-CASES_AT_ONCE = 200
-HOME = Path(__file__).resolve().parents[2]  # from where `tests` is imported
+from elmore.folders import write_json
+from tests.fuzz.pool import run_jobs
+from tests.fuzz.readers import READERS
+from tests.fuzz.worker import Job, Report, found_cases
+
+CASES_AT_ONCE = 250
+COLUMNS = {
+    "inputs": lambda found: f"{found.outcomes.total():,}",
+    "refused": lambda found: f"{found.outcomes['refused']:,}",
+    "unharmed": lambda found: f"{found.outcomes['unharmed']:,}",
+    "no checksum, other result": lambda found: f"{found.outcomes['unnoticed']:,}",
+    "checksum, but believed": lambda found: f"{found.outcomes['believed']:,}",
+    "tracebacks": lambda found: f"{found.outcomes['traceback'] + found.outcomes['crash']:,}",
+    "over 10 s or 1 GB": lambda found: f"{found.outcomes['slow'] + found.outcomes['memory']:,}",
+    "slowest": lambda found: f"{found.slowest_s:.2f} s",
+    "peak memory": lambda found: f"{found.peak / 2**20:.0f} MB" if found.peak else "< 8 MB",
+}
 
 
-def run_worker(first: int, last: int, only: str = "") -> Iterator[tuple[str, int, str, str]]:
-    """Give the target, case, outcome and message of each; a worker that dies is a crash."""
-    command = [sys.executable, "-m", "tests.fuzz.worker", str(first), str(last), only]
-    # Each thread of torch takes some of the memory that is limited.
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=HOME, env=environment
-    ) as worker:
-        lines: Queue[str] = Queue()
-        stream = worker.stdout
-        assert stream is not None
+class Progress:
+    """What became of all cases so far, by reader and file."""
 
-        def forward() -> None:
-            with suppress(ValueError):  # the stream is closed
-                for line in stream:
-                    lines.put(line)
-            lines.put("")
+    def __init__(self, path: Path, seed: int) -> None:
+        self.path, self.seed = path, seed
+        self.reports: dict[str, dict[str, Report]] = defaultdict(lambda: defaultdict(Report))
+        self._saved_at = 0.0
+        self._next_cases: dict[tuple[str, str], int] = {}
+        self._failed: list[Job] = []
+        if path.is_file():
+            content = json.loads(path.read_text())
+            for name, files in content["readers"].items():
+                for file, found in files.items():
+                    found["outcomes"] = Counter(found["outcomes"])
+                    report = self.reports[name][file] = Report(**found)
+                    n_found = len(found_cases(name, file))
+                    self._next_cases[name, file] = report.outcomes.total() - n_found
+                    for case, outcome, _ in report.failures:
+                        report.outcomes[outcome] -= 1
+                        self._failed.append(Job(name, file, seed, case, case + 1))
+                    report.failures.clear()
 
-        Thread(target=forward, daemon=True).start()
-        begun: tuple[str, int] | None = None
-        try:
-            while line := lines.get(timeout=120):  # the first one waits for imports
-                target, case, outcome, message = json.loads(line)
-                begun = (target, case) if outcome == "begun" else None
-                if begun is None:
-                    yield target, case, outcome, message
-        except Empty:  # it hangs
-            worker.kill()
-        except GeneratorExit:
-            worker.kill()
-            raise
-    if begun is not None:
-        yield *begun, "crash", f"the process ended with {worker.returncode}"
-    elif worker.returncode:
-        yield "worker", first, "crash", f"the process ended with {worker.returncode}"
+    def add(self, job: Job, report: Report) -> None:
+        """Add a job, and write the report every few seconds."""
+        self.reports[job.reader][job.file].add(report)
+        if time.monotonic() > self._saved_at + 5:
+            self.save()
+
+    def save(self) -> None:
+        """Write the report."""
+        self.path.parent.mkdir(exist_ok=True)
+        readers = {
+            name: {file: vars(report) for file, report in files.items()}
+            for name, files in self.reports.items()
+        }
+        write_json(self.path, {"seed": self.seed, "readers": readers})
+        self._saved_at = time.monotonic()
+
+    def jobs(self, readers: list[str], n_inputs: int, end: float) -> Iterator[Job]:
+        """Give the next job of each file in turn until each reader has its share of the inputs.
+
+        Cases that failed before come first. There are more files than workers, so that the cases
+        of a file are run in order.
+        """
+        yield from self._failed
+        shares = {
+            (name, file): -(-n_inputs // (len(readers) * len(READERS[name].files)))
+            for name in readers
+            for file in READERS[name].files
+        }
+        next_cases = {
+            (name, file): self._next_cases.get((name, file), -len(found_cases(name, file)))
+            for name, file in shares
+        }
+        while True:
+            left = [key for key, share in shares.items() if next_cases[key] < share]
+            if not left:
+                return
+            for name, file in left:
+                if time.monotonic() > end:
+                    return
+                first = next_cases[name, file]
+                last = min(first + CASES_AT_ONCE, shares[name, file])
+                next_cases[name, file] = last
+                yield Job(name, file, self.seed, first, last)
+
+    def table(self) -> Iterator[str]:
+        """Give the lines of a Markdown table, a row a reader."""
+        yield f"| reader | {' | '.join(COLUMNS)} |"
+        yield f"|---|{'---:|' * len(COLUMNS)}"
+        total = Report()
+        for name, files in self.reports.items():
+            found = _sum(files.values())
+            total.add(found)
+            if found.outcomes:
+                yield _row(name, found)
+        yield _row("all", total)
+
+    def failures(self) -> Iterator[str]:
+        """Give a line for each failure."""
+        for name, files in self.reports.items():
+            for file, report in files.items():
+                for case, outcome, message in report.failures:
+                    yield f"{outcome}: {name}: {file}, case {case}: {message}"
+
+
+def _sum(reports: Iterable[Report]) -> Report:
+    total = Report()
+    for report in reports:
+        total.add(report)
+    return total
+
+
+def _row(name: str, found: Report) -> str:
+    return f"| {name} | {' | '.join(cell(found) for cell in COLUMNS.values())} |"
 
 
 def main() -> int:
     """Run, print the table, and return 1 if anything failed."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--minutes", type=float, default=1)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after these")
+    parser.add_argument("--inputs", type=int, default=1_000_000, help="in all, over all readers")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2, help="processes at once")
     parser.add_argument("--only", default="", help="readers whose name has this")
+    parser.add_argument("--report", type=Path, help="default: build/fuzz-SEED.json")
     given = parser.parse_args()
+    progress = Progress(given.report or Path(f"build/fuzz-{given.seed}.json"), given.seed)
+    readers = [name for name in READERS if given.only in name]
     end = time.monotonic() + 60 * given.minutes
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    failures = []
-    first = given.first
-    while time.monotonic() < end:
-        for target, case, outcome, message in run_worker(first, first + CASES_AT_ONCE, given.only):
-            counts[target][outcome] += 1
-            if outcome in FAILURES:
-                failures.append((target, case, outcome, message))
-                print(f"{outcome}: {target}, case {case}: {message}", flush=True)
-            if time.monotonic() > end:
-                break
-        first += CASES_AT_ONCE
-    columns = ("refused", "same", "other", *FAILURES)
-    print(f"| file | tried | {' | '.join(columns)} |\n|---|{'---|' * (len(columns) + 1)}")
-    for target, found in counts.items():
-        numbers = " | ".join(str(found[column]) for column in columns)
-        print(f"| {target} | {found.total():,} | {numbers} |")
-    total = sum(found.total() for found in counts.values())
-    print(f"{total:,} inputs, {len(failures)} failures")
-    return bool(failures)
+    for job, report in run_jobs(progress.jobs(readers, given.inputs, end), given.workers):
+        progress.add(job, report)
+        for case, outcome, message in report.failures:
+            print(f"{outcome}: {job.reader}: {job.file}, case {case}: {message}", flush=True)
+    progress.save()
+    print("\n".join([*progress.table(), *progress.failures()]))
+    return any(True for _ in progress.failures())
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
-"""A few seconds of `make fuzz`, always the same cases."""
+"""A few seconds of `make fuzz`, always the same cases, with those that were found before."""
 
 import pytest
 
-from tests.fuzz.__main__ import FAILURES, run_worker
-from tests.fuzz.worker import targets
+from tests.fuzz.pool import run_jobs
+from tests.fuzz.worker import FOUND, Job, found_cases, targets
 
 N_CASES = 15
 
 
 @pytest.mark.slow
 def test_only_elmore_errors_come_out() -> None:
-    seen = list(run_worker(0, N_CASES))
-    assert [one for one in seen if one[2] in FAILURES] == []
-    refused = {target for target, _, outcome, _ in seen if outcome == "refused"}
-    assert refused == {f"{name}: {file}" for name, file in targets()}
-    assert len(seen) > 0.9 * N_CASES * len(targets())
+    jobs = [Job(name, file, 0, -len(found_cases(name, file)), N_CASES) for name, file in targets()]
+    reports = dict(run_jobs(jobs, 2))
+    assert {job: report.failures for job, report in reports.items() if report.failures} == {}
+    assert [job for job in jobs if not reports[job].outcomes["refused"]] == []
+    assert [job for job in jobs if reports[job].outcomes.total() != job.last - job.first] == []
+
+
+def test_found_cases_are_of_a_reader() -> None:
+    found = {(path.parent.parent.name, path.parent.name) for path in FOUND.glob("*/*/*")}
+    assert found
+    assert found <= set(targets())

@@ -14,7 +14,7 @@ from elmore.senses.probe import probe
 from paper.__main__ import MEASUREMENTS, Measurement, insert, markdown
 from paper.coarse_senses import coarse_senses, nearest_sense
 from paper.fill import WEIGHTS, fill, held_out
-from paper.pos_probe import pos_probe, read_treebank
+from paper.pos_probe import pos_probe, read_treebank, unknown_words
 from paper.report import Results
 from paper.word_in_context import best_threshold, read_pairs, word_in_context
 from paper.words import Sentence, span_vectors
@@ -139,6 +139,11 @@ def row(number: str, word: str, tag: str, notes: str = "_") -> str:
     return "\t".join([number, word, "_", tag, *"_____", notes])
 
 
+def test_unknown_words_have_a_token_outside_the_vocabulary() -> None:
+    sentence = Sentence("the zxqv-bank, no", [(0, 3), (4, 13), (13, 14), (15, 17)])
+    assert unknown_words(Elmo.from_pretrained("en"), sentence) == [False, True, False, False]
+
+
 TREEBANK = [
     "# text = He didn't run, fast",
     row("1", "He", "PRON"),
@@ -162,7 +167,7 @@ def test_a_treebank_gives_words_with_their_places(tiny_elmo: Elmo, tmp_path: Pat
     assert [first.text[a:b] for a, b in first.spans] == ["He", "did", "n't", "run", ",", "fast"]
     assert first.tags == ["PRON", "AUX", "PART", "VERB", "PUNCT", "ADV"]
     # It has seen them all in training, but to this model "didn't" and "run," are one token each.
-    assert pos_probe(tiny_elmo, tmp_path).rows["dev"] == [pytest.approx(4 / 6)] * 4
+    assert pos_probe(tiny_elmo, tmp_path).rows == {"dev": [pytest.approx(4 / 6)] * 4}
     with pytest.raises(DataError, match=r"0 files \*-test.conllu"):
         read_treebank(tmp_path, "test")
     write(tmp_path / "xx-ud-dev.conllu", "1\tHe")

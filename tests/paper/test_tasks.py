@@ -13,6 +13,7 @@ from paper.layer_weights import layer_weights
 from paper.mix_weights import mix_weights
 from paper.places import places
 from paper.sample_efficiency import sample_efficiency, share_of
+from paper.sentence_vectors import sentence_vectors
 from paper.tasks import Task, read_task, task_arguments
 
 TRAIN = Examples(["good film", "bad film", "a good one", "a bad one"] * 6, ["yes", "no"] * 12)
@@ -81,3 +82,11 @@ def test_examples_are_kept_back_where_there_are_no_others(tmp_path: Path) -> Non
     assert (len(found.train), len(found.dev)) == (36, 4)
     both = read_task(parser.parse_args([*given, "--dev", str(path), "--max-dev", "7"]))
     assert (len(both.train), len(both.dev)) == (40, 7)
+
+
+def test_sentence_vectors(tiny_elmo: Elmo) -> None:
+    found = sentence_vectors(tiny_elmo, TRAIN, n_folds=2)
+    assert list(found.rows) == [
+        "tf-idf", "ELMo, layer 0", "ELMo, layer 1", "ELMo, layer 2", "ELMo, mix",
+    ]  # fmt: skip
+    assert found.rows["tf-idf"] == [1.0, 0.0]

@@ -36,7 +36,19 @@ def test_only_punctuation_is_joined_to_eojeol() -> None:
     assert "".join(detokenize(["나는", "이", "사과를", "."], "korean-eojeol")) == "나는 이 사과를."
 
 
-@pytest.mark.parametrize("tokenizer", ["english", "whitespace", "korean-syllables"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He said: \"It isn't Kim's bank (the old one), is it?\"",
+        "The 'bank' - 5% of it - lies on the river; we didn't know.",
+    ],
+)
+def test_english_tokens(text: str) -> None:
+    tokens = [token.text for token in tokenizer_by_name("english")(text)]
+    assert "".join(detokenize(tokens, "english")) == text
+
+
+@pytest.mark.parametrize("tokenizer", ["whitespace", "korean-syllables"])
 def test_other_tokens_have_spaces(tokenizer: str) -> None:
     assert "".join(detokenize(["는", "다", "."], tokenizer)) == "는 다 ."
 

@@ -95,11 +95,18 @@ def test_neighbours_of_what_is_no_text(client: TestClient) -> None:
     assert "'river' is no token of" in response.json()["error"]
 
 
+def marked_word(occurrence: dict[str, Any]) -> str:
+    start, end = occurrence["span"]
+    found: str = occurrence["text"][start:end]
+    return found
+
+
 def test_senses_and_their_map(client: TestClient) -> None:
     content = checked(client.get("/senses/old/bank"), index_answers.SensesAnswer)
     assert content["n_occurrences"] == len(content["occurrences"]) == 24
     rows = sorted(row for sense in content["senses"] for row in sense["rows"])
     assert rows == list(range(24))
+    assert {marked_word(one) for one in content["occurrences"]} == {"bank"}
     assert sum(sense["share"] for sense in content["senses"]) == pytest.approx(1)
     for options in ({}, {"layer": 0}, {"layer": 0, "method": "tsne"}, {"method": "tsne"}):
         response = client.get("/map/old/bank", params=options)
@@ -124,6 +131,8 @@ def test_change(client: TestClient) -> None:
     one = checked(client.get("/change/old/new/bank"), index_answers.WordChangeAnswer)
     assert (one["word"], one["n_before"], one["n_after"]) == ("bank", 24, 29)
     assert sum(sense["before"] for sense in one["senses"]) == pytest.approx(1)
+    examples = [example for sense in one["senses"] for example in sense["examples"]]
+    assert {marked_word(example) for example in examples} == {"bank"}
 
 
 def test_what_an_index_does_not_have(client: TestClient, folders: Any) -> None:

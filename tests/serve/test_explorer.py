@@ -280,7 +280,13 @@ def test_a_map_of_senses(visit: Visit) -> None:
 def test_points_are_hovered_and_clicked(visit: Visit) -> None:
     """5,000 points of a made-up answer: the one under the pointer is found."""
     points = [
-        {"tokens": ["a", f"w{k}", "b"], "place": 1, "x": k % 71, "y": k // 71, "sense": k % 8}
+        {
+            "text": f"𝒂 w{k} b",  # of which the first letter is two code units
+            "span": [2, 3 + len(str(k))],
+            "x": k % 71,
+            "y": k // 71,
+            "sense": k % 8,
+        }
         for k in range(5_000)
     ]
     senses = [{"name": str(k), "substitutes": [f"s{k}"], "keywords": []} for k in range(8)]
@@ -306,6 +312,9 @@ def test_korean_senses(visit: Visit) -> None:
     page.locator(".sense").first.click()
     expect(page.get_by_role("heading", name=re.compile("선택한 문장"))).to_be_visible()
     assert visit.state()["sense"] == "0"
+    sentence = page.locator(".sentences li", has_text="사과").first  # 사과 를 is written 사과를
+    expect(sentence.locator("mark")).to_have_text("사과")
+    assert re.search(r"사과[가-힣]", page.locator(".sentences").inner_text())
 
 
 def test_change_of_meaning(visit: Visit) -> None:

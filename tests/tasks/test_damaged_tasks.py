@@ -17,6 +17,7 @@ from elmore import Elmo
 from elmore.errors import ConfigError, FormatError
 from elmore.tasks import Classifier, Tagger
 from elmore.tasks.fit import LAST
+from elmore.tasks.inputs import ElmoInput
 from elmore.tasks.layer_cache import stored_layers
 from elmore.tasks.saved import verify_task
 from tests.tasks.made_examples import SMALL, texts
@@ -80,7 +81,7 @@ def test_a_task_of_an_earlier_version(folder: Path) -> None:
         ({"labels": []}, "labels is"),
         ({"labels": [0] * 2000}, "expected a string"),
         ({"elmo": {"source": 1, "hash": ""}}, "elmo.source is 1; expected"),
-        ({"task": "sing"}, "task is 'sing'; expected one of classify, pair, tag"),
+        ({"task": "sing"}, "task is 'sing'; expected one of answer, classify, pair, tag"),
         ({"format": "elmore-task-9"}, "elmore-task-9"),
     ],
 )
@@ -145,8 +146,10 @@ def test_a_checkpoint_of_another_network(tiny_elmo: Elmo, tmp_path: Path) -> Non
 @pytest.mark.parametrize("damage", ["flipped", "cut", "emptied", "of an earlier version"])
 def test_a_damaged_cache_is_computed_again(tiny_elmo: Elmo, tmp_path: Path, damage: str) -> None:
     sentences = [("the", "bank"), ("river",)]
-    wanted = np.array(stored_layers(tiny_elmo, sentences, tmp_path, "float32"))
-    np.testing.assert_array_equal(stored_layers(tiny_elmo, sentences, None, "float32"), wanted)
+    wanted = np.array(stored_layers(ElmoInput(tiny_elmo), sentences, tmp_path, "float32"))
+    np.testing.assert_array_equal(
+        stored_layers(ElmoInput(tiny_elmo), sentences, None, "float32"), wanted
+    )
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
     if damage == "flipped":
@@ -154,7 +157,7 @@ def test_a_damaged_cache_is_computed_again(tiny_elmo: Elmo, tmp_path: Path, dama
     else:
         cut = {"cut": 30, "emptied": 0, "of an earlier version": len(whole) - 16}[damage]
         path.write_bytes(whole[:cut])
-    found = stored_layers(tiny_elmo, sentences, tmp_path, "float32")
+    found = stored_layers(ElmoInput(tiny_elmo), sentences, tmp_path, "float32")
     np.testing.assert_array_equal(found, wanted)
     assert path.read_bytes() == whole
 
@@ -169,7 +172,7 @@ def test_a_full_disk(
 
     monkeypatch.setattr(os, "posix_fallocate", fail)
     with pytest.raises(OSError, match="No space left"):
-        stored_layers(tiny_elmo, [("a",)], tmp_path if named else None, "float32")
+        stored_layers(ElmoInput(tiny_elmo), [("a",)], tmp_path if named else None, "float32")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,7 +11,7 @@ from elmore.errors import ConfigError, DataError
 from elmore.tasks import Classifier, Examples, Tagger
 from elmore.tasks.fit import FitEvent
 from elmore.tasks.metrics import Evaluation
-from elmore.tasks.tag import TagHead
+from elmore.tasks.tag import WordTags
 from tests.tasks.made_examples import SMALL, sentences, texts
 
 
@@ -93,10 +93,10 @@ def test_patience_begins_when_something_was_learnt(
 ) -> None:
     given = iter([0.0, 0.0, 0.0, 0.5, 0.4, 0.3, 0.9])
 
-    def evaluate(self: TagHead, right: Any, found: Any) -> Evaluation:
-        return Evaluation("span F1", next(given), 0.0, 0.0, {}, {})
+    def evaluate(self: WordTags, right: Any, found: Any) -> Evaluation:
+        return Evaluation("span F1", next(given))
 
-    monkeypatch.setattr(TagHead, "evaluate", evaluate)
+    monkeypatch.setattr(WordTags, "evaluate", evaluate)
     model = Tagger(tiny_elmo, **SMALL | {"n_epochs": 7, "patience": 2}).fit(sentences(20))
     assert model.progress_.scores == [0.0, 0.0, 0.0, 0.5, 0.4, 0.3]
     assert model.progress_.best_epoch == 4

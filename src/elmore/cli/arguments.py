@@ -3,9 +3,9 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
-from cyclopts import Token
+from cyclopts import Parameter, Token
 
 from elmore.checks import at_least
 from elmore.errors import ConfigError, DataError
@@ -23,6 +23,17 @@ def whole_number(_: Any, tokens: Sequence[Token]) -> int:
     if len(value) > len(str(_LARGEST)) or int(value) > _LARGEST:
         raise ValueError(f"got {value!r}, expected at most {_LARGEST}")
     return int(value)
+
+
+MaxLineBytes = Annotated[
+    int,
+    Parameter(
+        name="--max-line-bytes",
+        converter=whole_number,
+        help="Refuse a file with a line of more bytes than this, decompressed.",
+    ),
+]
+"""An option of the commands that read corpora; its default is corpus.lines.MAX_LINE_BYTES."""
 
 
 def layers(_: Any, tokens: Sequence[Token]) -> str | int:

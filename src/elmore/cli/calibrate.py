@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from elmore.cli import arguments
 from elmore.cli.bars import progress_bar
 from elmore.cli.terminal import print_result
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 
 
@@ -20,6 +21,7 @@ def calibrate(
     split_sentences: str | None = None,
     tokenizer: str | None = None,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     dtype: Literal["float32", "float16"] = "float32",
 ) -> None:
     """Measure the mean and standard deviation of each layer, and write the model with them.
@@ -70,7 +72,7 @@ def calibrate(
 
         found = measure(
             elmo,
-            reader.sentences(read_texts(texts, text_field)),
+            reader.sentences(read_texts(texts, text_field, max_line_bytes=max_line_bytes)),
             max_tokens=max_tokens,
             texts=[path.name for path in texts],
             on_progress=on_progress,

@@ -83,7 +83,7 @@ def change(
                 {
                     "name": sense.sense.name, "old": sense.old, "new": sense.new,
                     "substitutes": sense.sense.substitutes, "keywords": sense.sense.keywords,
-                    "examples": sense.examples,
+                    "examples": [example.tokens for example in sense.examples],
                 }
                 for sense in senses
             ]  # fmt: skip
@@ -104,6 +104,6 @@ def change(
             shares = f"{sense.old:4.0%} → {sense.new:4.0%} {arrow}"
             console.print(Text(f"  {sense.sense.name}  {shares}"))
             print_words(console, sense.sense, indent=7)
-            for tokens in sense.examples:
-                text = "".join(detokenize(tokens, before.tokenizer))
+            for example in sense.examples:
+                text = "".join(detokenize(example.tokens, before.tokenizer))
                 console.print(Text(f"       {text}", "dim"))

@@ -48,7 +48,7 @@ def compare(
     Parameters
     ----------
     task
-        classify, tag or pair.
+        classify, tag, pair or answer.
     train
         The training set, a file of examples.
     dev
@@ -62,8 +62,8 @@ def compare(
     variants
         Some of static, elmo, static+elmo, context (the states that predict each word as one more
         layer of the mix), top (the top layer only), uniform (almost uniform layer
-        weights), output (ELMo at the RNN's output) and both (input and output), with commas; the
-        first is the baseline.
+        weights), input, output and both (ELMo at the RNN's input alone, its output alone, at both),
+        with commas; the first is the baseline.
     n_seeds
         Training runs of each variant, with different random seeds.
     max_train

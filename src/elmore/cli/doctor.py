@@ -12,6 +12,7 @@ from elmore.cli import arguments
 from elmore.cli.bars import preparing_bar
 from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
 from elmore.cli.terminal import is_terminal, print_json
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 
 
@@ -19,6 +20,7 @@ def doctor(
     *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
     recipe: str = "small-cpu",
     processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     measure_s: float = 15.0,
     flags: Annotated[RecipeFlags, Parameter(name="*")] = NO_FLAGS,  # type: ignore[valid-type]
 ) -> None:
@@ -51,6 +53,7 @@ def doctor(
             texts,
             chosen,
             n_processes=arguments.n_processes(processes),
+            max_line_bytes=max_line_bytes,
             on_progress=preparing.tell,
             measure_s=measure_s,
         )

@@ -10,6 +10,7 @@ from elmore.cli import arguments
 from elmore.cli.bars import parts_bar, progress_bar
 from elmore.cli.inputs import count_texts, read_input
 from elmore.cli.terminal import TablePrinter, is_terminal
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 
 
@@ -29,6 +30,7 @@ def embed(
     split_sentences: str | None = None,
     keep_sentence_marks: Annotated[bool, Parameter(negative="")] = False,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     vocab: Path | None = None,
     word_vectors: Path | None = None,
     batch_tokens: Annotated[int, Parameter(converter=arguments.whole_number)] = 4096,
@@ -112,7 +114,7 @@ def embed(
         if Path(out).exists() and not overwrite and not spool_folder(Path(out)).exists():
             raise ConfigError(f"{out} exists already; add --overwrite, or choose another --out")
     options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences, pooling)
-    lines = (text for (text,) in read_input(texts, [text_field]))
+    lines = (text for (text,) in read_input(texts, [text_field], max_line_bytes=max_line_bytes))
     elmo = Elmo.from_pretrained(
         model,
         tokenizer=tokenizer,
@@ -130,7 +132,7 @@ def embed(
                 elmo, texts, out, options, text_field=text_field,
                 block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes,
                 n_processes=arguments.n_processes(processes if device == "cpu" else processes or 1),
-                ray=ray, on_part=on_part,
+                ray=ray, max_line_bytes=max_line_bytes, on_part=on_part,
             ).totals  # fmt: skip
         if sys.stderr.isatty():
             sys.stderr.write(f"{out}: {done['n_texts']:,} texts, {done['n_tokens']:,} tokens\n")

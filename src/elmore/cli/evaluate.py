@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elmore.cli.task_flags import DEFAULT_DATA, TASKS, DataFlags, read_examples
+from elmore.cli.task_flags import DEFAULT_DATA, DataFlags, read_examples
 from elmore.cli.terminal import is_terminal, print_json
+from elmore.tasks.catalogue import TASKS
+from elmore.tasks.metrics import LabelEvaluation
 
 
 def evaluate(
@@ -19,7 +21,7 @@ def evaluate(
     static: Path | None = None,
     data: Annotated[DataFlags, Parameter(name="*")] = DEFAULT_DATA,
 ) -> None:
-    """Evaluate a trained task: its score, the scores of each label, the confusion matrix.
+    """Evaluate a trained task: its score, and the scores and confusion matrix of its labels.
 
     A table on a terminal, JSON in a pipe.
 
@@ -38,7 +40,7 @@ def evaluate(
 
     task = read_task_config(model).task
     read = read_examples(task, examples, data)
-    found = TASKS[task].load(model, elmo=elmo, static=static).evaluate(read)
+    found = TASKS[task].model.load(model, elmo=elmo, static=static).evaluate(read)
     if is_terminal():
         _print(found)
     else:
@@ -50,8 +52,10 @@ def _print(found: Any) -> None:
     from rich.table import Table
 
     console = Console()
-    shares = {found.metric: found.score, "macro F1": found.macro_f1, "accuracy": found.accuracy}
+    shares = found.figures()
     console.print(", ".join(f"{name} {100 * share:.2f}" for name, share in shares.items()))
+    if not isinstance(found, LabelEvaluation):
+        return
     table = Table(box=None, pad_edge=False)
     table.add_column("label")
     for column in ("precision", "recall", "F1", "examples"):

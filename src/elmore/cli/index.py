@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from elmore.cli import arguments
 from elmore.cli.bars import parts_bar
 from elmore.cli.terminal import print_result
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def index(
     split_sentences: str | None = None,
     tokenizer: str | None = None,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
     ray: str | None = None,
     block_bytes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
@@ -92,7 +94,7 @@ def index(
             elmo, texts, out, config, text_field=text_field,
             block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes,
             n_processes=arguments.n_processes(processes),
-            ray=ray, on_part=on_part,
+            ray=ray, max_line_bytes=max_line_bytes, on_part=on_part,
         )  # fmt: skip
     size = sum(record.size for record in (found.files or {}).values())
     size += (as_path(out) / FACTS).stat().st_size

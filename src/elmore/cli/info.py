@@ -8,6 +8,7 @@ from elmore.cli.terminal import print_result
 def info(model: str = "en") -> None:
     """Show the architecture and metadata of a model: a table on a terminal, JSON in a pipe.
 
+    For published weights, which have no checksum of their own, the SHA-256 of each file is shown.
     Of a folder of vectors or an index, show what it holds.
 
     Parameters
@@ -20,7 +21,8 @@ def info(model: str = "en") -> None:
     if found is not None:
         print_result(found)
         return
-    from elmore.formats import Pretrained, read_pretrained
+    from elmore.corpus.files import fingerprint
+    from elmore.formats import Pretrained, model_folder, read_pretrained, unchecked_weights
     from elmore.model import ConcatConfig
 
     def facts_of(found: Pretrained) -> dict[str, Any]:
@@ -67,7 +69,10 @@ def info(model: str = "en") -> None:
             and {"tokens": found.calibration.n_tokens, "texts": list(found.calibration.texts)},
         }
 
-    print_result({"model": model, **facts_of(read_pretrained(model))})
+    facts = {"model": model, **facts_of(read_pretrained(model))}
+    if weights := unchecked_weights(model_folder(model)):
+        facts["sha256"] = {path.name: fingerprint(path)["sha256"] for path in weights}
+    print_result(facts)
 
 
 def _data_set(name: str) -> dict[str, Any] | None:

@@ -17,7 +17,9 @@ from elmore.stores import as_path, as_paths, is_address
 _STDIN = str(STANDARD_INPUT)
 
 
-def read_input(given: Sequence[str], fields: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def read_input(
+    given: Sequence[str], fields: Sequence[str], *, max_line_bytes: int
+) -> Iterator[tuple[str, ...]]:
     """Yield texts: arguments, lines of text files, and these fields of records.
 
     Without any argument, standard input is read. Whatever is wrong with an argument is said before
@@ -27,7 +29,8 @@ def read_input(given: Sequence[str], fields: Sequence[str]) -> Iterator[tuple[st
         raise DataError("there is nothing to read; give texts, name a file, or pipe text in")
     for one in given:
         _check(one)
-    return _read([text for one in given for text in _expanded(one)] or [_STDIN], fields)
+    texts = [text for one in given for text in _expanded(one)]
+    return _read(texts or [_STDIN], fields, max_line_bytes)
 
 
 def is_remote(one: str) -> bool:
@@ -47,12 +50,14 @@ def count_texts(given: Sequence[str]) -> int | None:
     return None if not given or _STDIN in given or None in sizes else sum(filter(None, sizes))
 
 
-def _read(given: Sequence[str], fields: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _read(
+    given: Sequence[str], fields: Sequence[str], max_line_bytes: int
+) -> Iterator[tuple[str, ...]]:
     for one in given:
         if one == _STDIN or _is_file(one):
-            yield from read_fields(Path(one), fields)
+            yield from read_fields(Path(one), fields, max_line_bytes=max_line_bytes)
         elif is_remote(one):
-            yield from read_fields(as_path(one), fields)
+            yield from read_fields(as_path(one), fields, max_line_bytes=max_line_bytes)
         else:
             yield (one,)
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "verify": "Check the files of any elmore folder against their checksums.",
     "export-vectors": "Export vectors or an index to Parquet, LanceDB or NumPy memory maps.",
     "convert": "Convert a model from or to the published format.",
+    "export": "Export a model to ONNX.",
 }
 
 

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from elmore.cli import arguments
 from elmore.cli.bars import progress_bar
 from elmore.cli.terminal import print_json, print_result
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError, DataError
 
 
@@ -19,6 +21,7 @@ def perplexity(
     tokenizer: str | None = None,
     vocab: Path | None = None,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
 ) -> None:
     """Measure the perplexity of text under a model: full softmax, each direction separately.
 
@@ -65,7 +68,9 @@ def perplexity(
     else:
         cut = tokenizer_by_name(tokenizer or found.tokenizer, found.vocab)
         reader = SentenceReader(cut, found.normalization, split_sentences)
-        scores = score_texts(found, reader.sentences(read_texts(texts, text_field)))
+        scores = score_texts(
+            found, reader.sentences(read_texts(texts, text_field, max_line_bytes=max_line_bytes))
+        )
 
     total = NOTHING
     with progress_bar(shown=True) as bar:

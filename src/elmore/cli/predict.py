@@ -1,4 +1,4 @@
-"""`elmore predict`: the labels or tags that a trained task gives to new texts."""
+"""`elmore predict`: the labels, tags or answers that a trained task gives to new texts."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,8 +8,10 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from elmore.cli import arguments
 from elmore.cli.inputs import read_input
 from elmore.cli.terminal import is_terminal, print_json
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import DataError
 
 
@@ -18,7 +20,7 @@ class _Given(NamedTuple):
 
     text: str
     example: Any
-    """As the task takes it: a text, a pair, tokens, or tokens and the place of their predicate."""
+    """As the task takes it: a text, a pair, a question, tokens, or tokens and their predicate."""
     tokens: Sequence[str] = ()
     """Of a tagger."""
     spans: Sequence[tuple[int, int]] = ()
@@ -33,11 +35,13 @@ def predict(
     static: Path | None = None,
     probabilities: Annotated[bool, Parameter(negative="")] = False,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     first_field: str = "sentence1",
     second_field: str = "sentence2",
+    question_field: str = "question",
     token_column: int = 0,
 ) -> None:
-    """Predict the labels of texts, or the tags of words.
+    """Predict the labels of texts, the tags of words, or the answers to questions.
 
     A list on a terminal, a line of JSON for each text in a pipe.
 
@@ -50,33 +54,39 @@ def predict(
         - is standard input, which is also read if nothing is given. A tagger takes .conll and
         .conllu files too, and reads their tokens. A text of a pair task is two texts with a tab
         between them; of semantic role labelling, the number of the predicate, from 0, a tab, and
-        the text.
+        the text; of an answer task, the question, a tab, and the text.
     elmo
         Where the biLM is, if it has moved.
     static
         Where the static vectors are, if they have moved.
     probabilities
-        Give the probability of each label, or of each word's tags, as well.
+        Give the probability of each label, or of each word's tags, as well; an answer always has
+        its own.
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     first_field
         pair: the field of the first text.
     second_field
         pair: the field of the second text.
+    question_field
+        answer: the field of the question.
     token_column
         tag: the column of the token in .conll files, counted from 0, or from the end if negative.
     """
-    from elmore.cli.task_flags import TASKS
+    from elmore.tasks.catalogue import TASKS
     from elmore.tasks.saved import read_task_config
 
-    cls = TASKS[read_task_config(model).task]
+    cls = TASKS[read_task_config(model).task].model
     task: Any = cls.load(model, elmo=elmo, static=static)
+    if cls.task == "answer":
+        _answer(task, texts, (question_field, text_field), max_line_bytes)
+        return
     is_tagger = cls.task == "tag"
     if is_tagger:
-        given = list(_sentences(texts, task, text_field, token_column))
+        given = list(_sentences(texts, task, text_field, token_column, max_line_bytes))
     else:
         fields = (first_field, second_field) if cls.task == "pair" else (text_field,)
-        read = list(read_input(texts, fields))
+        read = list(read_input(texts, fields, max_line_bytes=max_line_bytes))
         given = [
             _Given("\t".join(parts), _pair(parts) if cls.task == "pair" else parts[0])
             for parts in read
@@ -103,8 +113,24 @@ def predict(
             print_json(record)
 
 
+def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str], max_line_bytes: int) -> None:
+    """Answer questions, and print them."""
+    questions = [_pair(parts) for parts in read_input(texts, fields, max_line_bytes=max_line_bytes)]
+    for (question, text), answer in zip(questions, task.predict(questions), strict=True):
+        if is_terminal():
+            shown = Text(answer.text or "no answer", "bold" if answer.text else "dim")
+            shown.append(f"  {question}").append(f"  {answer.probability:.1%}", "dim")
+            Console(highlight=False).print(shown)
+            continue
+        span = None if answer.start is None else (answer.start, answer.end)
+        print_json({
+            "question": question, "text": text, "answer": answer.text, "span": span,
+            "probability": answer.probability,
+        })  # fmt: skip
+
+
 def _sentences(
-    texts: Sequence[str], task: Any, text_field: str, token_column: int
+    texts: Sequence[str], task: Any, text_field: str, token_column: int, max_line_bytes: int
 ) -> Iterator[_Given]:
     """Give the sentences of files of columns by their tokens, and other texts tokenized."""
     from elmore.tasks.readers import is_column_file, read_sentences
@@ -121,7 +147,8 @@ def _sentences(
                 spans = [(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
                 yield _Given(" ".join(tokens), tokens, tokens, spans)
         else:
-            for (line,) in read_input([one] if texts else [], [text_field]):
+            given = [one] if texts else []
+            for (line,) in read_input(given, [text_field], max_line_bytes=max_line_bytes):
                 yield _sentence(line, task)
 
 
@@ -138,7 +165,7 @@ def _sentence(line: str, task: Any) -> _Given:
 
 
 def _pair(parts: tuple[str, ...]) -> tuple[str, str]:
-    """Return the two texts of a record, or of a line."""
+    """Return the two texts of a record, or of a line: of a pair, or a question and its text."""
     if len(parts) == 2:
         return parts
     (line,) = parts

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from elmore.cli import arguments
 from elmore.cli.bars import TrainingBar, preparing_bar
 from elmore.cli.recipe_flags import NO_FLAGS, RecipeFlags, changes
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 
 
@@ -20,6 +21,7 @@ def pretrain(
     start: Annotated[str | None, Parameter(name="--from")] = None,
     new_vocabulary: Annotated[bool, Parameter(negative="")] = False,
     processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     flags: Annotated[RecipeFlags, Parameter(name="*")] = NO_FLAGS,  # type: ignore[valid-type]
 ) -> None:
     """Train a biLM on your own text; the same command again resumes where it stopped.
@@ -72,6 +74,7 @@ def pretrain(
             chosen,
             start=begin,
             n_processes=arguments.n_processes(processes),
+            max_line_bytes=max_line_bytes,
             on_progress=preparing.tell,
             on_update=training.tell,
         )

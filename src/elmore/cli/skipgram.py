@@ -5,7 +5,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from elmore.cli import arguments
 from elmore.cli.bars import progress_bar
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 from elmore.folders import remove_unfinished
 from elmore.locks import locked
@@ -22,6 +24,7 @@ def skipgram(
     normalization: Normalization = "NFC",
     split_sentences: str | None = None,
     text_field: str = "text",
+    max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
     config: Annotated[SkipGramConfig, Parameter(name="*")] = DEFAULT,
 ) -> None:
     """Train static vectors on your own text: one for each word, independent of the sentence.
@@ -69,6 +72,8 @@ def skipgram(
             bar.update(tasks[stage], completed=done, total=total or None, tokens=done)
 
         vectors = train_skipgram(
-            reader.sentences(read_texts(texts, text_field)), config, on_progress=on_progress
+            reader.sentences(read_texts(texts, text_field, max_line_bytes=max_line_bytes)),
+            config,
+            on_progress=on_progress,
         )
         vectors.save(out)

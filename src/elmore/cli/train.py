@@ -40,7 +40,8 @@ def train(
     Parameters
     ----------
     task
-        classify (a label for each text), tag (a tag for each word) or pair (a label for two texts).
+        classify (a label for each text), tag (a tag for each word), pair (a label for two texts) or
+        answer (the part of a text that answers a question).
     train
         The training set, a file of examples.
     dev

@@ -33,7 +33,7 @@ from elmore.corpus.compression import (
     open_zstd,
 )
 from elmore.corpus.files import STANDARD_INPUT, check_texts, read_fields, text_of
-from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines
+from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
 from elmore.corpus.records import parse_json_line, record_format
 from elmore.corpus.zstd_frames import find_frames
 from elmore.errors import DataError
@@ -76,10 +76,16 @@ class BlockPlan:
     blocks: tuple[Block, ...]
     text_field: str
     """The field of the text in files of records."""
+    max_line_bytes: int
+    """The longest line that is not refused."""
 
 
 def plan_blocks(
-    paths: Sequence[AnyPath], *, text_field: str = "text", block_bytes: int = BLOCK_BYTES
+    paths: Sequence[AnyPath],
+    *,
+    text_field: str = "text",
+    block_bytes: int = BLOCK_BYTES,
+    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> BlockPlan:
     """Cut files into blocks of about `block_bytes` of text; each file has at least one."""
     at_least(1, block_bytes=block_bytes)
@@ -94,16 +100,18 @@ def plan_blocks(
         if not path.is_file():
             raise DataError(f"{path} is no regular file, so it cannot be cut into blocks; save it")
         size = path.stat().st_size
-        unit, cuts = _cut(path, size, text_field, block_bytes)
+        unit, cuts = _cut(path, size, text_field, block_bytes, max_line_bytes)
         files.append(CorpusFile(path.name, size, unit))
         blocks += [Block(number, start, end) for start, end in pairwise(cuts)]
-    return BlockPlan(tuple(paths), tuple(files), tuple(blocks), text_field)
+    return BlockPlan(tuple(paths), tuple(files), tuple(blocks), text_field, max_line_bytes)
 
 
-def _cut(path: AnyPath, size: int, field: str, block_bytes: int) -> tuple[Unit, list[int]]:
+def _cut(
+    path: AnyPath, size: int, field: str, block_bytes: int, max_line_bytes: int
+) -> tuple[Unit, list[int]]:
     """Return the unit of a file, and where its blocks begin and the last one ends."""
     if record_format(path) not in (None, "jsonl"):
-        return "records", _cut_records(path, field, block_bytes)
+        return "records", _cut_records(path, field, block_bytes, max_line_bytes)
     if decompressed_name(path) == path.name:
         return "bytes", _cut_evenly(size, block_bytes)
     if path.suffix.lower() == ".zst" and size:
@@ -129,9 +137,10 @@ def _cut_evenly(size: int, block_bytes: int) -> list[int]:
     return [*range(0, max(size, 1), block_bytes), size]
 
 
-def _cut_records(path: AnyPath, field: str, block_bytes: int) -> list[int]:
+def _cut_records(path: AnyPath, field: str, block_bytes: int, max_line_bytes: int) -> list[int]:
     cuts, n_records, n_bytes = [0], 0, 0
-    for n_records, (text,) in enumerate(read_fields(path, [field]), start=1):
+    records = read_fields(path, [field], max_line_bytes=max_line_bytes)
+    for n_records, (text,) in enumerate(records, start=1):
         n_bytes += len(text.encode("utf-8"))
         if n_bytes >= block_bytes:
             cuts.append(n_records)
@@ -167,9 +176,14 @@ class BlockReader:
             content = self._lines(path).read(block)
         else:
             with finding_damage(path), path.open("rb") as file:
-                content = _read_range(file, block, unit, path)
+                content = _read_range(file, block, unit, self._line_of(path))
         where = f"{path}, {unit} {block.start:,} to {block.end:,},"
-        lines = decode_lines(io.BytesIO(content), where, is_start=block.start == 0)
+        lines = decode_lines(
+            io.BytesIO(content),
+            where,
+            max_line_bytes=self.plan.max_line_bytes,
+            is_start=block.start == 0,
+        )
         if record_format(path) is None:
             return list(lines)
         field = self.plan.text_field
@@ -181,13 +195,25 @@ class BlockReader:
 
     def _lines(self, path: AnyPath) -> "_Stream":
         if not isinstance(self._stream, _Stream) or self._stream.path != path:
-            self._stream = _Stream(path)
+            self._stream = _Stream(path, self._line_of(path))
         return self._stream
 
     def _records(self, path: AnyPath) -> "_Records":
         if not isinstance(self._stream, _Records) or self._stream.path != path:
-            self._stream = _Records(path, self.plan.text_field)
+            self._stream = _Records(path, self.plan.text_field, self.plan.max_line_bytes)
         return self._stream
+
+    def _line_of(self, path: AnyPath) -> "ReadLine":
+        """Return what reads a line of a file, unless it is too long."""
+
+        def read_line(readline: Callable[[int], bytes]) -> bytes:
+            lines = limited_lines(readline, str(path), self.plan.max_line_bytes)
+            return next(lines, b"")
+
+        return read_line
+
+
+ReadLine = Callable[[Callable[[int], bytes]], bytes]
 
 
 def _owned_lines(content: bytes, next_line: Callable[[], bytes], *, is_first: bool) -> bytes:
@@ -198,30 +224,20 @@ def _owned_lines(content: bytes, next_line: Callable[[], bytes], *, is_first: bo
     return content[first:] + next_line()
 
 
-def _read_range(file: IO[bytes], block: Block, unit: Unit, path: AnyPath) -> bytes:
+def _read_range(file: IO[bytes], block: Block, unit: Unit, read_line: ReadLine) -> bytes:
     file.seek(block.start)
     content = file.read(block.end - block.start)
     following = file
     if unit == "frames":
         content, following = open_zstd(io.BytesIO(content)).read(), open_zstd(file)
-    return _owned_lines(content, lambda: _line(following.readline, path), is_first=block.start == 0)
-
-
-def _line(readline: Callable[[int], bytes], path: AnyPath) -> bytes:
-    found = readline(MAX_LINE_BYTES + 1)
-    if len(found) > MAX_LINE_BYTES:
-        raise DataError(
-            f"{path} has a line of more than {MAX_LINE_BYTES:,} bytes; check that it is text, and "
-            "break its lines"
-        )
-    return found
+    return _owned_lines(content, lambda: read_line(following.readline), is_first=block.start == 0)
 
 
 class _Stream:
     """A compressed file that is read from its start to its end."""
 
-    def __init__(self, path: AnyPath) -> None:
-        self.path = path
+    def __init__(self, path: AnyPath, read_line: ReadLine) -> None:
+        self.path, self._read_line = path, read_line
         self._open()
 
     def _open(self) -> None:
@@ -253,7 +269,7 @@ class _Stream:
         """Return what is left of a line, which the next block reads again."""
         end = self._ahead.find(b"\n") + 1
         if not end:
-            self._ahead += _line(self._file.readline, self.path)
+            self._ahead += self._read_line(self._file.readline)
             end = len(self._ahead)
         return self._ahead[:end]
 
@@ -261,12 +277,13 @@ class _Stream:
 class _Records:
     """A file of records that is read from its start to its end."""
 
-    def __init__(self, path: AnyPath, field: str) -> None:
-        self.path, self._field = path, field
+    def __init__(self, path: AnyPath, field: str, max_line_bytes: int) -> None:
+        self.path, self._field, self._max_line_bytes = path, field, max_line_bytes
         self._open()
 
     def _open(self) -> None:
-        self._texts: Iterator[str] = (text for (text,) in read_fields(self.path, [self._field]))
+        records = read_fields(self.path, [self._field], max_line_bytes=self._max_line_bytes)
+        self._texts: Iterator[str] = (text for (text,) in records)
         self._position = 0
 
     def read(self, block: Block) -> list[str]:

@@ -7,6 +7,7 @@ a small compressed file may hold a line of gigabytes.
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, AnyStr
 
+from elmore.checks import at_least
 from elmore.errors import DataError
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -16,6 +17,7 @@ def limited_lines(
     readline: Callable[[int], AnyStr], source: str, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[AnyStr]:
     """Give the lines of a file with their ends; refuse one that is too long before it is read."""
+    at_least(1, max_line_bytes=max_line_bytes)
     number = 0
     while line := readline(max_line_bytes + 1):
         number += 1

@@ -16,6 +16,7 @@ from typing import Any
 
 from elmore.corpus.config import N_MARKS, CorpusConfig
 from elmore.corpus.files import check_texts, describe_text, read_texts
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.manifest import (
     FORMAT,
     MANIFEST,
@@ -47,11 +48,13 @@ def prepare(
     *,
     vocab: Vocab | None = None,
     n_processes: int = 1,
+    max_line_bytes: int = MAX_LINE_BYTES,
     on_progress: OnStage = lambda stage, n_words: None,
 ) -> Corpus:
     """Make `folder` from the text in `paths`, unless it is there already, and load it.
 
-    `vocab` replaces the vocabulary of the text's own words: for fine-tuning a trained model.
+    `vocab` replaces the vocabulary of the text's own words: for fine-tuning a trained model. A line
+    of more than `max_line_bytes` is refused.
     """
     check_inputs(paths, config, n_processes)
     if vocab is not None and (missing := [mark for mark in MARKS if mark not in vocab]):
@@ -69,7 +72,10 @@ def prepare(
     with new_folder(folder) as beside:
         with TemporaryDirectory(dir=beside) as temporary:
             work = Path(temporary)
-            tokenized = _tokenize(paths, work, config, n_processes, on_progress)
+            tokenized = _tokenize(
+                paths, work, config, n_processes, max_line_bytes=max_line_bytes,
+                on_progress=on_progress,
+            )  # fmt: skip
             vocab = vocab or vocabulary_of(tokenized.words, config)
             vocab.save(beside / VOCAB)
             numbering = Numbering(vocab, beside, partial(on_progress, "number"))
@@ -116,12 +122,13 @@ def _tokenize(
     work: Path,
     config: CorpusConfig,
     n_processes: int,
+    *,
+    max_line_bytes: int,
     on_progress: OnStage,
 ) -> _Tokenized:
     """Write the sentences of either split to a file in `work`, and count the training words."""
-    lines = lower_some(
-        draw_held_out(read_texts(paths, config.text_field), config.held_out), config.lowercase
-    )
+    texts = read_texts(paths, config.text_field, max_line_bytes=max_line_bytes)
+    lines = lower_some(draw_held_out(texts, config.held_out), config.lowercase)
     pieces = tokenize_pieces(cut_pieces(lines), config.sentence_reader, n_processes)
     n_lines, counter = 0, WordCounter(work)
     with (work / "training").open("wb") as training, (work / "held_out").open("wb") as held_out:

@@ -13,6 +13,7 @@ from pathlib import Path
 from elmore.corpus import word_ids
 from elmore.corpus.config import N_MARKS, CorpusConfig
 from elmore.corpus.files import STANDARD_INPUT, read_texts
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.prepare import OnStage, check_inputs, common_words, vocabulary_of
 from elmore.corpus.tokenizing import cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.corpus.word_counts import CommonWords, WordCounter
@@ -219,6 +220,7 @@ def read_corpus_stats(
     encoder: CharCnnConfig,
     sample_tokens: int = _SAMPLE_TOKENS,
     n_processes: int = 1,
+    max_line_bytes: int = MAX_LINE_BYTES,
     on_progress: OnStage = lambda stage, n_words: None,
 ) -> CorpusStats:
     """Read the text in `paths` once; counts that do not fit in memory go to the folder `work`."""
@@ -226,7 +228,8 @@ def read_corpus_stats(
     started = time.perf_counter()
     lines, counter = _LineStats(), WordCounter(work)
     training, held_out = _SplitStats(Sample(sample_tokens)), _SplitStats(Sample(sample_tokens))
-    drawn = draw_held_out(lines.count(read_texts(paths, config.text_field)), config.held_out)
+    texts = read_texts(paths, config.text_field, max_line_bytes=max_line_bytes)
+    drawn = draw_held_out(lines.count(texts), config.held_out)
     pieces = cut_pieces(lower_some(drawn, config.lowercase))
     for piece in tokenize_pieces(pieces, config.sentence_reader, n_processes):
         training.add(piece.training)

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.prepare import OnStage
 from elmore.doctor.advice import advise
 from elmore.doctor.corpus_stats import CorpusStats, TruncatedWords, read_corpus_stats
@@ -120,6 +121,7 @@ def examine(
     recipe: Recipe,
     *,
     n_processes: int = 1,
+    max_line_bytes: int = MAX_LINE_BYTES,
     on_progress: OnStage = lambda stage, n_words: None,
     measure_s: float = _MEASURE_S,
 ) -> Diagnosis:
@@ -135,7 +137,7 @@ def examine(
         found = read_corpus_stats(
             paths, recipe.corpus, folder, encoder=recipe.token_encoder,
             sample_tokens=max(_MIN_SAMPLE_TOKENS, 2 * n_batch), n_processes=n_processes,
-            on_progress=on_progress,
+            max_line_bytes=max_line_bytes, on_progress=on_progress,
         )  # fmt: skip
         n_rows, n_tokens = len(found.vocab), found.n_training_tokens
         state = TrainingState.of(recipe, n_rows)

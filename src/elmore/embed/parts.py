@@ -14,6 +14,7 @@ from dataclasses import asdict
 from importlib.util import find_spec
 
 from elmore.corpus.blocks import BLOCK_BYTES, BlockPlan, plan_blocks, text_checksum
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.parts import PartRecord, PartsFolder, PartsManifest, part_name
 from elmore.embed.block_job import BlockJob, fingerprint, one_thread
 from elmore.embed.corpus import CorpusOptions, embed_texts, tokenized_blocks
@@ -46,13 +47,19 @@ class EmbedJob(BlockJob):
         *,
         text_field: str = "text",
         block_bytes: int = BLOCK_BYTES,
+        max_line_bytes: int = MAX_LINE_BYTES,
     ) -> "EmbedJob":
         """Begin the folder `out`, or take up one that was begun with the same."""
         options = options or CorpusOptions()
         check_layers(options.layers, elmo.n_layers)
         if find_spec("pyarrow") is None:
             raise MissingExtraError("a folder of .parquet files", "parquet")
-        plan = plan_blocks(as_paths(texts), text_field=text_field, block_bytes=block_bytes)
+        plan = plan_blocks(
+            as_paths(texts),
+            text_field=text_field,
+            block_bytes=block_bytes,
+            max_line_bytes=max_line_bytes,
+        )
         job = {
             **fingerprint(elmo), **asdict(options),
             "text_field": text_field, "block_bytes": block_bytes,

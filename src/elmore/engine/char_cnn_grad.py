@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmore.engine.matmul import Matmul
-from elmore.engine.parameters import Gradients
+from elmore.engine.parameters import WeightGradients
 from elmore.engine.threads import TwoThreads
 from elmore.model.char_cnn import CharCnn, Highway
 
@@ -61,7 +61,7 @@ class CharCnnGrad:
         )
         return torch.empty_like(vectors).index_copy_(0, self.order, vectors)
 
-    def backward(self, dvectors: Tensor, gradients: Gradients) -> None:
+    def backward(self, dvectors: Tensor, gradients: WeightGradients) -> None:
         """Add the gradients of all weights, given that of the vectors (W, p)."""
         dy = dvectors[self.order]
         if self.cnn.projection is not None:
@@ -136,7 +136,7 @@ class CharCnnGrad:
     ) -> Tensor:
         return self.products.write_to(out, x, operands[id(linear)]).add_(linear.bias.detach())
 
-    def _highway_backward(self, depth: int, dy: Tensor, gradients: Gradients) -> Tensor:
+    def _highway_backward(self, depth: int, dy: Tensor, gradients: WeightGradients) -> Tensor:
         """Take the gradient of a highway's output (W, F), overwriting it; return its input's."""
         highway, x = self.highways[depth], self.layers[depth]
         g, r = self.gates[depth], self.relus[depth]
@@ -164,7 +164,7 @@ class CharCnnGrad:
         return dx
 
     def _linear_backward(
-        self, linear: nn.Linear, x: Tensor, dy: Tensor, gradients: Gradients
+        self, linear: nn.Linear, x: Tensor, dy: Tensor, gradients: WeightGradients
     ) -> Tensor:
         dx = torch.empty_like(x)
         weight = self.products.operand(linear.weight.detach())
@@ -175,7 +175,7 @@ class CharCnnGrad:
         return dx
 
     def _weight_gradient(
-        self, linear: nn.Linear, x: Tensor, dy: Tensor, gradients: Gradients
+        self, linear: nn.Linear, x: Tensor, dy: Tensor, gradients: WeightGradients
     ) -> None:
         weight, bias = gradients.of(linear.weight), gradients.of(linear.bias)
         if weight is not None and bias is not None:

@@ -9,11 +9,13 @@ projection_dim, c cell_dim. Buffers are kept from batch to batch: fresh memory o
 more than the arithmetic on it.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from elmore.engine.matmul import Matmul
-from elmore.engine.parameters import Gradients
+from elmore.engine.parameters import WeightGradients
 from elmore.model.lstm import LstmLayer, LstmStack, LstmState
 
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
@@ -85,7 +87,7 @@ class _LstmLayerGrad:
                     h_t.clamp_(-layer.projection_clip, layer.projection_clip)
         return self.h[1:].view(-1, p)
 
-    def backward(self, dy: Tensor, gradients: Gradients) -> Tensor:
+    def backward(self, dy: Tensor, gradients: WeightGradients) -> Tensor:
         """Take the gradient of all h (N, p), which is overwritten; return that of x (N, p)."""
         n_steps, n_streams, p, c_dim = self.shape
         layer, products = self.layer, self.products
@@ -180,17 +182,33 @@ class LstmStackGrad:
         state there; an empty list: none.
         """
         self.masks = masks
+        self.outputs: list[Tensor] = []  # of each layer
         for depth, layer in enumerate(self.layers):
             x = self._drop(x, depth)
             y = layer.forward(x, state.h[depth], state.c[depth], starts)
             # The skip connection adds the layer's input after dropout, as published.
             x = x + y if self._skips(depth) else y
+            self.outputs.append(x)
         return self._drop(x, len(self.layers))
 
-    def backward(self, dy: Tensor, gradients: Gradients) -> Tensor:
-        """Take the gradient of the output (N, p); return that of the token vectors (N, p)."""
+    def backward(
+        self,
+        dy: Tensor,
+        gradients: WeightGradients,
+        *,
+        dlower: Sequence[Tensor] = (),
+        lowest: int = 0,
+    ) -> Tensor:
+        """Take the gradient of the output (N, p); return that of the token vectors (N, p).
+
+        `dlower` are the gradients that the outputs of the layers below the last have on their own
+        account. With `lowest`, the layers below that one are left out: what is returned is the
+        gradient of its input.
+        """
         dy = self._drop(dy, len(self.layers))
-        for depth in reversed(range(len(self.layers))):
+        for depth in reversed(range(lowest, len(self.layers))):
+            if dlower and depth < len(self.layers) - 1:
+                dy = dy + dlower[depth]
             skipped = dy.clone() if self._skips(depth) else None
             dx = self.layers[depth].backward(dy.contiguous(), gradients)
             if skipped is not None:

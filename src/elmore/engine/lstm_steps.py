@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -70,10 +71,15 @@ def lstm_steps(  # noqa: PLR0917  TorchScript takes them by place fastest
 
 @cache
 def compiled_lstm_steps() -> LstmSteps:
-    """Return the recurrence, compiled where this Python can; compiling takes some 50 ms, once."""
+    """Return the recurrence, compiled where this Python can."""
+    return compile_steps(lstm_steps)
+
+
+def compile_steps(steps: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a recurrence where this Python can; it takes some 50 ms."""
     if sys.version_info >= (3, 14):
-        return lstm_steps
+        return steps
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        compiled: LstmSteps = torch.jit.script(lstm_steps)
+        compiled: Callable[..., Any] = torch.jit.script(steps)
     return compiled

@@ -6,6 +6,7 @@ and all frozen weights are left out.
 """
 
 from collections.abc import Collection
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -57,8 +58,15 @@ class Parameters:
             parameter.data = view
 
 
+class WeightGradients(Protocol):
+    """What a backward pass adds to."""
+
+    def of(self, parameter: Tensor) -> Tensor | None:
+        """Return the gradient of a weight, to add to; None if it is frozen."""
+
+
 class Gradients:
-    """A gradient for each trainable weight."""
+    """A gradient for each trainable weight, all in one vector."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.values = torch.zeros_like(parameters.values)

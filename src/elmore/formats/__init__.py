@@ -12,7 +12,12 @@ from elmore.formats.hdf5 import NewHdf5
 from elmore.formats.many_langs import read_many_langs
 from elmore.formats.native import read_native, verify_native, write_native
 from elmore.formats.pretrained import Pretrained
-from elmore.formats.resolve import bundled_models, model_folder, read_pretrained
+from elmore.formats.resolve import (
+    bundled_models,
+    model_folder,
+    read_pretrained,
+    unchecked_weights,
+)
 
 __all__ = [
     "Calibration",
@@ -27,6 +32,7 @@ __all__ = [
     "read_native",
     "read_pretrained",
     "read_word_vectors",
+    "unchecked_weights",
     "verify_native",
     "write_bilm_tf",
     "write_calibration",

@@ -184,10 +184,11 @@ def read_bilm_tf(
     options.json does not say how the text was tokenized. The published models are English, so that
     is what raw strings get unless their user says otherwise.
     """
-    shapes = array_shapes(weights) | (array_shapes(softmax) if softmax else {})
     content = parse_json(read_limited(options, MAX_BYTES), options)
-    config = _read_config(convert_metadata(content, _Options, options), shapes, options)
+    said = convert_metadata(content, _Options, options)
     words = Vocab.load(vocab) if vocab else None
+    shapes = array_shapes(weights) | (array_shapes(softmax) if softmax else {})
+    config = _read_config(said, shapes, options)
     check_vocab(config, words, weights.parent)
     table = datasets(config)
     check_arrays(shapes, {dataset.path: dataset.shape for dataset in table}, weights)

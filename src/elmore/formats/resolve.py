@@ -9,7 +9,7 @@ from pathlib import Path
 
 from elmore.errors import FormatError
 from elmore.folders import is_format
-from elmore.formats.bilm_tf import read_bilm_tf_folder
+from elmore.formats.bilm_tf import HDF5_SUFFIXES, read_bilm_tf_folder
 from elmore.formats.many_langs import (
     ENCODER,
     TOKEN_EMBEDDER,
@@ -44,6 +44,17 @@ def read_pretrained(
     if (folder / CONFIG).exists() and not is_published:
         return read_native(folder, vocab, verify=verify)
     return read_bilm_tf_folder(folder, vocab)
+
+
+def unchecked_weights(folder: Path) -> list[Path]:
+    """Return the weights in a published format, whose folder has no checksums."""
+    if (folder / WEIGHTS).exists():
+        return []
+    return [
+        path
+        for path in sorted(folder.iterdir())
+        if path.suffix in HDF5_SUFFIXES or path.name in (TOKEN_EMBEDDER, ENCODER)
+    ]
 
 
 def _check_is_model(folder: Path) -> None:

@@ -93,11 +93,11 @@ class BiLM(nn.Module):
         its state from piece to piece: the same layers, with the working memory of one piece.
         """
         lengths = mask.sum(dim=1)
-        if not torch.equal(mask, _prefix_mask(lengths, mask.shape[1])):
+        if not torch.equal(mask, prefix_mask(lengths, mask.shape[1])):
             raise DataError("the mask has padding before a token; padding must end each row")
         start = (state.forward, state.backward) if state else (None, None)
         forward, forward_state = self.forward_lstm.read(token_vectors, mask, start[0], max_steps)
-        reverse = _reversal(lengths, mask.shape[1])
+        reverse = reversal(lengths, mask.shape[1])
         backward, backward_state = self.backward_lstm.read(
             _take_tokens(token_vectors, reverse), mask, start[1], max_steps
         )
@@ -127,7 +127,7 @@ def _token_encoder(
             return ConcatEncoder(config, p)
 
 
-def _reversal(lengths: Tensor, width: int) -> Tensor:
+def reversal(lengths: Tensor, width: int) -> Tensor:
     """Return the positions (B, T) that reverse each sentence by its true length."""
     places = torch.arange(width, device=lengths.device).expand(len(lengths), width)
     return torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
@@ -138,5 +138,6 @@ def _take_tokens(vectors: Tensor, places: Tensor) -> Tensor:
     return vectors.gather(-2, places[:, :, None].expand_as(vectors))
 
 
-def _prefix_mask(lengths: Tensor, width: int) -> Tensor:
+def prefix_mask(lengths: Tensor, width: int) -> Tensor:
+    """Return the mask (B, T) of sentences of these lengths."""
     return torch.arange(width, device=lengths.device) < lengths[:, None]

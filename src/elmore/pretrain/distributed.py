@@ -6,13 +6,15 @@ gradients are summed over all, of the softmax only the rows that were touched.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, ConnectionLostError
 
 _TIMEOUT = timedelta(days=1)  # the others wait while the first prepares the corpus
 
@@ -48,7 +50,8 @@ class ProcessGroup:
     def sum(self, values: Tensor) -> Tensor:
         """Sum a tensor over all processes, in place."""
         if self.size > 1:
-            dist.all_reduce(values)
+            with _saying_who_left():
+                dist.all_reduce(values)
         return values
 
     def gather(self, values: Tensor, dim: int = 0) -> Tensor:
@@ -56,15 +59,30 @@ class ProcessGroup:
         if self.size == 1:
             return values
         parts = [torch.empty_like(values) for _ in range(self.size)]
-        dist.all_gather(parts, values.contiguous())
+        with _saying_who_left():
+            dist.all_gather(parts, values.contiguous())
         return torch.cat(parts, dim=dim)
 
     def wait(self) -> None:
         """Wait for all processes."""
         if self.size > 1:
-            dist.barrier()
+            with _saying_who_left():
+                dist.barrier()
 
     def close(self) -> None:
         """Leave the group."""
         if dist.is_initialized():
             dist.destroy_process_group()
+
+
+@contextmanager
+def _saying_who_left() -> Iterator[None]:
+    """Say in one sentence what a failed exchange means: the other end is gone."""
+    try:
+        yield
+    except RuntimeError as error:
+        (reason, *_) = str(error).splitlines()
+        raise ConnectionLostError(
+            f"another process of this run has ended, or its machine cannot be reached ({reason}); "
+            "start the same command again on every machine to resume"
+        ) from None

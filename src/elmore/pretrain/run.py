@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.prepare import OnStage, prepare
 from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError
@@ -73,6 +74,7 @@ def pretrain(
     *,
     start: Start | None = None,
     n_processes: int = 1,
+    max_line_bytes: int = MAX_LINE_BYTES,
     on_progress: OnStage = lambda stage, n_words: None,
     on_update: OnUpdate = lambda report: None,
 ) -> PretrainResult:
@@ -91,8 +93,9 @@ def pretrain(
             corpus = None
             if processes.is_first:
                 corpus = prepare_run(
-                    paths, folder, recipe, start, n_processes=n_processes, on_progress=on_progress
-                )
+                    paths, folder, recipe, start, n_processes=n_processes,
+                    max_line_bytes=max_line_bytes, on_progress=on_progress,
+                )  # fmt: skip
             processes.wait()
             corpus = corpus or Corpus.load(folder / CORPUS)
             bilm = new_bilm(recipe, corpus.vocab, start)
@@ -141,6 +144,7 @@ def prepare_run(
     start: Start | None,
     *,
     n_processes: int,
+    max_line_bytes: int,
     on_progress: OnStage,
 ) -> Corpus:
     """Prepare or load the corpus of a run; refuse other settings than it was begun with."""
@@ -165,7 +169,7 @@ def prepare_run(
     else:
         corpus = prepare(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,
-            on_progress=on_progress,
+            max_line_bytes=max_line_bytes, on_progress=on_progress,
         )  # fmt: skip
     write_json(path, content)
     prepare_static(

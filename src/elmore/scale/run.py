@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from elmore.checks import at_least
 from elmore.corpus.blocks import BLOCK_BYTES
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.parts import PartRecord, PartsManifest, lock_parts
 from elmore.embed import CorpusOptions, Elmo
 from elmore.embed.block_job import BlockJob
@@ -31,6 +32,7 @@ def embed_parts(
     *,
     text_field: str = "text",
     block_bytes: int = BLOCK_BYTES,
+    max_line_bytes: int = MAX_LINE_BYTES,
     n_processes: int = 1,
     ray: str | None = None,
     on_part: OnPart = lambda n_blocks, record: None,
@@ -43,7 +45,13 @@ def embed_parts(
     _check(texts, out, n_processes, ray)
     with lock_parts(as_path(out)):
         job = EmbedJob.begin(
-            elmo, texts, out, options, text_field=text_field, block_bytes=block_bytes
+            elmo,
+            texts,
+            out,
+            options,
+            text_field=text_field,
+            block_bytes=block_bytes,
+            max_line_bytes=max_line_bytes,
         )
         _run(job, n_processes, ray, on_part)
         return job.finish()
@@ -57,6 +65,7 @@ def index_parts(
     *,
     text_field: str = "text",
     block_bytes: int = BLOCK_BYTES,
+    max_line_bytes: int = MAX_LINE_BYTES,
     n_processes: int = 1,
     ray: str | None = None,
     on_part: OnPart = lambda n_blocks, record: None,
@@ -71,7 +80,13 @@ def index_parts(
         if found is not None:
             return found
         job = IndexJob.begin(
-            elmo, texts, out, config, text_field=text_field, block_bytes=block_bytes
+            elmo,
+            texts,
+            out,
+            config,
+            text_field=text_field,
+            block_bytes=block_bytes,
+            max_line_bytes=max_line_bytes,
         )
         _run(job, n_processes, ray, on_part)
         return job.finish()

@@ -16,7 +16,7 @@ from elmore.embed import Elmo
 from elmore.errors import ConfigError, DataError
 from elmore.formats.calibration import Layer
 from elmore.senses.describe import Sense
-from elmore.senses.index import OccurrenceIndex
+from elmore.senses.index import Occurrence, OccurrenceIndex
 from elmore.senses.induce import find_senses, other_occurrences, sampled_rows
 from elmore.senses.search import unit_norm
 
@@ -40,8 +40,8 @@ class SenseChange:
     old: float
     """Its share of the occurrences in the old corpus."""
     new: float
-    examples: list[tuple[str, ...]]
-    """Typical sentences."""
+    examples: list[Occurrence]
+    """Typical ones."""
 
 
 class SenseChanges(NamedTuple):
@@ -119,7 +119,7 @@ def sense_changes(
     others = [one for index in (old, new) for one in other_occurrences(index, word, seed=seed)]
     for sense in find_senses(elmo, together, others=others, max_senses=max_senses, seed=seed):
         n_old = int(is_old[sense.rows].sum())
-        examples = [together[k].tokens for k in sense.rows[:n_examples]]
+        examples = [together[k] for k in sense.rows[:n_examples]]
         found.append(
             SenseChange(
                 sense,

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from elmore.checksums import checksum_bytes, describe_file
 from elmore.corpus.blocks import BLOCK_BYTES, BlockPlan, plan_blocks, text_checksum
 from elmore.corpus.files import describe_text
+from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.parts import PartRecord, PartsFolder, part_name, publish, read_parts
 from elmore.embed import Elmo
 from elmore.embed.block_job import BlockJob, fingerprint, one_thread
@@ -68,10 +69,13 @@ class IndexJob(BlockJob):
         *,
         text_field: str = "text",
         block_bytes: int = BLOCK_BYTES,
+        max_line_bytes: int = MAX_LINE_BYTES,
     ) -> "IndexJob":
         """Begin the folder `out`, or take up one that was begun with the same."""
         paths, root = as_paths(texts), as_path(out)
-        plan = plan_blocks(paths, text_field=text_field, block_bytes=block_bytes)
+        plan = plan_blocks(
+            paths, text_field=text_field, block_bytes=block_bytes, max_line_bytes=max_line_bytes
+        )
         source = [{**describe_text(path), "field": text_field} for path in paths]
         content = new_index_file(elmo, config, source)
         job = {

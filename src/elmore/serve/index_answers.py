@@ -4,9 +4,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from elmore.serve.answers import Layer, example
+from elmore.serve.answers import Layer, Span, example
 
-_OCCURRENCE: dict[str, Any] = {"tokens": ["the", "river", "bank"], "place": 2}
+_OCCURRENCE: dict[str, Any] = {
+    "tokens": ["the", "river", "bank"],
+    "place": 2,
+    "text": "the river bank",
+    "span": [10, 14],
+}
 _SENSE: dict[str, Any] = {
     "name": "1",
     "share": 0.6,
@@ -63,6 +68,10 @@ class Occurrence(BaseModel):
 
     tokens: list[str] = Field(description="Its sentence.")
     place: int = Field(description="Which of the tokens it is.")
+    text: str = Field(description="The sentence as people write it, rebuilt from its tokens.")
+    span: Span = Field(
+        description="Where the word is in the text, [start, end), in Unicode code points."
+    )
 
 
 class Neighbour(Occurrence):
@@ -208,7 +217,7 @@ class SenseChange(SenseWords):
 
     before: float = Field(description="Its share of the occurrences before.")
     after: float
-    examples: list[list[str]] = Field(description="Typical sentences, as tokens.")
+    examples: list[Occurrence] = Field(description="Typical occurrences.")
 
 
 class WordChangeAnswer(WordChange):
@@ -230,7 +239,14 @@ class WordChangeAnswer(WordChange):
                     "after": 0.4,
                     "substitutes": ["room"],
                     "keywords": ["prison"],
-                    "examples": [["a", "prison", "cell"]],
+                    "examples": [
+                        {
+                            "tokens": ["a", "prison", "cell", "."],
+                            "place": 2,
+                            "text": "a prison cell.",
+                            "span": [9, 13],
+                        }
+                    ],
                 }
             ],
         }

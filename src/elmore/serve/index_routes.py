@@ -1,7 +1,6 @@
 """Routes of indexes: /indexes, /neighbours, /senses, /map, /change."""
 
 import asyncio
-from dataclasses import asdict
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -11,6 +10,8 @@ from starlette.responses import Response
 from elmore.formats.calibration import Layer
 from elmore.senses.change import WordChange
 from elmore.senses.describe import Sense
+from elmore.senses.detokenize import marked_sentence
+from elmore.senses.index import Occurrence
 from elmore.senses.pictures import Projection
 from elmore.serve import encoding, index_answers, schemas
 from elmore.serve.lookups import Lookups, check_layer, rows_of, shared_layers
@@ -58,7 +59,12 @@ def index_routes(registry: Registry, reader: TextReader, lookups: Lookups) -> AP
                 "layer": one.layer,
                 "recall": one.recall,
                 "neighbours": [
-                    {**asdict(near.occurrence), "cosine": near.cosine} for near in one.neighbours
+                    {
+                        **_occurrence(served, near.occurrence),
+                        "word": near.occurrence.word,
+                        "cosine": near.cosine,
+                    }
+                    for near in one.neighbours
                 ],
             }
             for one in found
@@ -146,7 +152,12 @@ def index_routes(registry: Registry, reader: TextReader, lookups: Lookups) -> AP
         chosen = _shared_layer(old, new, layer)
         changed, by_sense = await lookups.word_change(old, new, chosen, word)
         listed = [
-            {**_words(one.sense), "before": one.old, "after": one.new, "examples": one.examples}
+            {
+                **_words(one.sense),
+                "before": one.old,
+                "after": one.new,
+                "examples": [_occurrence(old, example) for example in one.examples],
+            }
             for one in by_sense.senses
         ]
         content = {"layer": chosen, "divergence": by_sense.divergence, "senses": listed}
@@ -176,8 +187,18 @@ def _words(sense: Sense) -> dict[str, Any]:
 
 
 def _occurrences(served: ServedIndex, rows: Any) -> list[dict[str, Any]]:
-    found = (served.index.occurrence(int(row)) for row in rows)
-    return [{"tokens": one.tokens, "place": one.place} for one in found]
+    return [_occurrence(served, served.index.occurrence(int(row))) for row in rows]
+
+
+def _occurrence(served: ServedIndex, one: Occurrence) -> dict[str, Any]:
+    shown = marked_sentence(one, served.index.model.tokenizer)
+    start = len(shown.before)
+    return {
+        "tokens": one.tokens,
+        "place": one.place,
+        "text": f"{shown.before}{shown.word}{shown.after}",
+        "span": (start, start + len(shown.word)),
+    }
 
 
 def _change(one: WordChange) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class Metrics:
             "elmore_request_seconds", "Time to the answer of a request.", ["path"],
             buckets=_SECONDS, registry=self._registry,
         )  # fmt: skip
+        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.batch_texts = Histogram(
             "elmore_batch_texts", "Texts that were read in one batch.", ["model"],
             buckets=_SIZES[:10], registry=self._registry,
@@ -38,6 +39,15 @@ class Metrics:
         self._cached = Gauge(
             "elmore_cached_words", "Words in the word cache.", ["model"], registry=self._registry
         )
+
+    def on_request(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        key = (method, path, status)
+        if key not in self._answered:  # labels() takes longer than the counting
+            self._answered[key] = (self.requests.labels(*key), self.seconds.labels(path))
+        n_requests, latency = self._answered[key]
+        n_requests.inc()
+        latency.observe(seconds)
 
     def on_batch(self, model: str) -> Callable[[int, int], None]:
         """Return what is told the texts and tokens of each batch of a model."""
@@ -89,5 +99,4 @@ class MetricsMiddleware:
             # What a client types is no label: there would be a series for each.
             path = getattr(scope.get("route"), "path", "") or "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self.metrics.requests.labels(method, path, status).inc()
-            self.metrics.seconds.labels(path).observe(time.perf_counter() - start)
+            self.metrics.on_request(method, path, status, time.perf_counter() - start)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic_core import to_json
+from msgspec.json import encode as to_json
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 

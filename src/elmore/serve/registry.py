@@ -13,12 +13,10 @@ from elmore.serve.batching import Batcher
 from elmore.serve.limits import Limits
 from elmore.serve.metrics import Metrics
 from elmore.serve.refusals import Refused
-from elmore.tasks import Classifier, PairClassifier, Tagger
+from elmore.tasks.catalogue import TASKS
 from elmore.tasks.saved import read_task_config
 
 T = TypeVar("T")
-
-_TASKS: dict[str, Any] = {cls.task: cls for cls in (Classifier, Tagger, PairClassifier)}
 
 
 @dataclass(frozen=True)
@@ -138,7 +136,7 @@ def serve_index(name: str, index: OccurrenceIndex, served: ServedModel) -> Serve
 
 def _load_task(name: str, folder: str, hashes: dict[str, ServedModel]) -> tuple[Any, str | None]:
     content = read_task_config(Path(folder))
-    cls = _TASKS[content.task]
+    cls = TASKS[content.task].model
     if content.elmo is None:
         return cls.load(folder), None
     origin = content.elmo

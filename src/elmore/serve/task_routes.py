@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -25,7 +26,9 @@ class Predict:
         """Return the label or the tags of each text, and their probabilities if asked for."""
         task = self.served.task
         key = "tags" if task.task == "tag" else "label"
-        said: list[dict[str, Any]] = [{key: one} for one in task.predict(texts)]
+        predicted = task.predict(texts)
+        labels = predicted.tolist() if isinstance(predicted, np.ndarray) else predicted
+        said: list[dict[str, Any]] = [{key: one} for one in labels]
         if self.probabilities:
             names = task.tags_ if key == "tags" else task.classes_.tolist()
             for one, chances in zip(said, task.predict_proba(texts), strict=True):

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from elmore.embed import Elmo, Substitutes
@@ -124,6 +125,7 @@ def selection(
         raise ConfigError("the mix cannot be standardized; name a layer, all, top or expected")
     convert = converter("numpy", "float32")
 
+    @torch.inference_mode()
     def select(everything: Tensor) -> Floats:
         chosen = select_layers(everything, layers, elmo.mix)
         if calibration is not None and layers != "mix":

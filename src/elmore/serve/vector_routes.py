@@ -4,12 +4,13 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Header
-from pydantic_core import to_json
+from msgspec.json import encode as to_json
 from starlette.responses import Response
 
 from elmore.embed import TokenVectors
 from elmore.senses.search import unit_norm
 from elmore.serve import answers, encoding, schemas
+from elmore.serve.body_route import BodyRoute
 from elmore.serve.encoding import json_list, json_object, json_text, json_vectors
 from elmore.serve.refusals import documented
 from elmore.serve.registry import Registry
@@ -28,7 +29,7 @@ _BINARY: dict[int | str, dict[str, Any]] = {
 
 def vector_routes(registry: Registry, reader: TextReader) -> APIRouter:
     """Return the routes."""
-    router = APIRouter(tags=["texts"])
+    router = APIRouter(tags=["texts"], route_class=BodyRoute)
 
     @router.post("/embed", response_model=answers.EmbedAnswer, responses=_BINARY)
     async def embed(

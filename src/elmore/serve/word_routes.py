@@ -5,13 +5,14 @@ from starlette.responses import Response
 
 from elmore.embed import WordScores
 from elmore.serve import answers, encoding, schemas
+from elmore.serve.body_route import BodyRoute
 from elmore.serve.registry import Registry
 from elmore.serve.texts import Fill, Score, TextReader, n_read
 
 
 def word_routes(registry: Registry, reader: TextReader) -> APIRouter:
     """Return the routes."""
-    router = APIRouter(tags=["texts"])
+    router = APIRouter(tags=["texts"], route_class=BodyRoute)
 
     @router.post("/fill", response_model=answers.FillAnswer)
     async def fill(body: schemas.FillRequest) -> Response:

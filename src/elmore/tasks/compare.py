@@ -34,12 +34,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "context": {"context_layer": True},
     "top": {"layers": "top"},
     "uniform": {"mix_l2": 1.0},
+    "input": {"where": "input"},
     "output": {"where": "output"},
     "both": {"where": "both"},
 }
 """The settings that each changes: static vectors alone, ELMo alone, both; then both with the states
 that predict each word as one more layer of the mix, with the top layer only, with almost uniform
-layer weights, with ELMo at the output of the RNN, and at both its input and output."""
+layer weights, with ELMo at the input of the RNN alone, at its output, and at both."""
 
 _RENAMED = {"even": "uniform"}  # variants of comparisons that earlier versions began
 
@@ -70,6 +71,8 @@ class ResultsFile(Struct, frozen=True, forbid_unknown_fields=True):
     n_train: int
     n_dev: int
     runs: list[VariantRun]
+    inputs: list[dict[str, Any]] | None = None
+    """Those of the list that all variants have."""
     checksum: str | None = None
 
 
@@ -107,8 +110,9 @@ def compare(
         if model.static is None and VARIANTS[variant].get("static", ...) is not None:
             raise ConfigError(f"variant {variant!r} needs static vectors; name a file (--static)")
     at_least(1, n_seeds=n_seeds)
-    features = model.open_vectors()  # static vectors once for all runs, so that all have the same
-    model = type(model)(**{**model.get_params(), "static": features.sources.static})
+    features = model.open_vectors()  # once for all runs, so that all have the same
+    opened = {"static": features.static, "inputs": features.more}
+    model = type(model)(**{**model.get_params(), **opened})
     train, dev = (model.tokenized(examples, features) for examples in (train, dev))
     facts = model.facts(features, train, dev)
     del facts["settings"]["seed"]

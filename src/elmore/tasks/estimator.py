@@ -1,7 +1,8 @@
 """The estimator behind every task: examples in, a trained task out, and its predictions.
 
-What a task adds is in its head (head.py), its vectors come from a `FeatureExtractor` (features.py),
-training is `fit` (fit.py), the folder is written by saved.py. The conventions are scikit-learn's.
+What a task is made of is its `Task` (task.py), its vectors come from a `FeatureExtractor`
+(features.py), training is `fit` (fit.py), the folder is written by saved.py. The conventions are
+scikit-learn's.
 """
 
 import hashlib
@@ -13,50 +14,52 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from elmore.embed import Elmo
-from elmore.errors import ConfigError, DataError, FormatError
+from elmore.errors import ConfigError, FormatError
 from elmore.formats.arrays import check_arrays
 from elmore.model import ScalarMix
 from elmore.static import StaticVectors
-from elmore.tasks.examples import Examples, class_weights, hold_out, label_set
+from elmore.tasks.encoded import EncodedExamples
+from elmore.tasks.examples import Examples, hold_out
 from elmore.tasks.features import FeatureExtractor
-from elmore.tasks.fit import EncodedExamples, FitProgress, OnProgress, fit, run_folder
-from elmore.tasks.head import TaskHead, TaskName
-from elmore.tasks.inputs import TokenInput
+from elmore.tasks.fit import FitProgress, OnProgress, fit, run_folder
+from elmore.tasks.input_networks import TokenInput
 from elmore.tasks.metrics import Evaluation
-from elmore.tasks.networks import Batch
 from elmore.tasks.saved import (
     CONFIG,
     FORMAT,
     WEIGHTS,
     TaskFile,
-    VectorsOrigin,
     check_hash,
+    check_inputs,
+    origin_of,
     read_task_config,
     read_weights,
+    restored_inputs,
+    saved_inputs,
     source_of,
     write_task,
 )
 from elmore.tasks.settings import TaskSettings
+from elmore.tasks.task import Batch, Task, TaskName
 
-_PREDICTED_AT_ONCE = 64
+_MAX_PREDICTED_TOKENS = 32_768  # of a batch, so that memory does not grow with the texts
 
 T = TypeVar("T")
-Decode = Callable[[Any, Tensor, Batch], list[T]]
+Decode = Callable[[Any, Any, Batch], list[T]]
 """Takes a network, its scores of a batch and the batch; returns what is asked of each example."""
 
 
 @dataclass(repr=False, eq=False)
 class TaskModel(TaskSettings):
-    """A task on [static; ELMo]; see `Classifier`, `Tagger` and `PairClassifier`."""
+    """A task on [static; ELMo; ...]; see `Classifier`, `Tagger` and the others."""
 
     task: ClassVar[TaskName]
     """Its name in a saved folder."""
 
-    def _new_head(self) -> TaskHead:
-        """Return the head of the task, by these settings."""
+    def _new_task(self) -> Task:
+        """Return the parts of the task, by these settings."""
         raise NotImplementedError
 
     # --- training ---------------------------------------------------------------------------------
@@ -77,47 +80,44 @@ class TaskModel(TaskSettings):
         it was stopped. `on_progress` is told of sentences that are encoded, then of each batch.
         """
         self.check_settings()  # before anything takes time
-        head, train = self._new_head(), Examples.of(X, y)
-        head.check(train)
+        task, train = self._new_task(), Examples.of(X, y)
+        task.reader.check(train)
         if dev is None:
             train, dev = self.hold_out(train)
         elif not isinstance(dev, Examples):
             dev = Examples.of(*dev)
-        head.labels = label_set(train, dev, head.labels_of)
-        self._set_up(head)
+        task.answers.learn(train, dev)
+        self._set_up(task)
         torch.manual_seed(self.seed)
-        self.network_ = self._new_network()
+        self.network_ = task.network(self.features_.network)
         with ExitStack() as stack:
             if folder is not None:
                 facts = self.facts(self.features_, train, dev)
                 stack.enter_context(run_folder(Path(folder), facts))
-            encoded = EncodedExamples(self._extract(train.X, on_progress), head.targets(train.y))
-            dev_encoded = EncodedExamples(self._extract(dev.X, on_progress), None)
+            encoded = self._encode(train.X, train.y, on_progress)
+            dev_encoded = self._encode(dev.X, None, on_progress)
             self.progress_: FitProgress = fit(
                 self.network_,
                 encoded,
-                lambda: head.evaluate(dev.y, self._run(dev_encoded, head.decode)).score,
+                lambda: task.metric(dev.y, self._run(dev_encoded, task.answers.decode)).score,
                 self.fit_config(),
                 folder=None if folder is None else Path(folder),
-                class_weights=class_weights(
-                    self.class_weight, head.labels, head.labels_of(train.y)
-                ),
                 on_progress=on_progress,
             )
         return self
 
     def hold_out(self, examples: Examples) -> tuple[Examples, Examples]:
         """Split examples into a training set and a dev set, `dev_share` of them at random."""
-        labels_of = self._new_head().labels_of
+        labels_of = self._new_task().answers.labels_of
         return hold_out(examples, labels_of, share=self.dev_share, seed=self.seed)
 
     def open_vectors(self) -> FeatureExtractor:
-        """Open the biLM, the static vectors and the tokenizer."""
-        return FeatureExtractor(self, self._new_head().characters)
+        """Open the inputs and the tokenizer."""
+        return FeatureExtractor(self, self._new_task().inputs)
 
     def tokenized(self, examples: Examples, features: FeatureExtractor) -> Examples:
         """Return the examples with their raw texts tokenized."""
-        return self._new_head().tokenized(examples, features.tokenize)
+        return Examples(self._new_task().reader.tokenized(examples.X, features), examples.y)
 
     def facts(self, features: FeatureExtractor, train: Examples, dev: Examples) -> dict[str, Any]:
         """Return all that decides the result of `fit`."""
@@ -128,29 +128,25 @@ class TaskModel(TaskSettings):
             "examples": hashlib.sha256(repr((train, dev)).encode("utf-8", "replace")).hexdigest(),
         }
 
-    def _set_up(self, head: TaskHead) -> None:
-        """Take a head whose labels are known, and open the vectors."""
-        self.head_ = head
-        self.classes_ = np.array(head.labels)
-        self.features_ = self.open_vectors()
+    def _set_up(self, task: Task) -> None:
+        """Take a task whose answers have learned, and open its vectors."""
+        self.task_ = task
+        self.classes_ = np.array(task.answers.labels)
+        self.features_ = FeatureExtractor(self, task.inputs)
 
-    def _new_network(self) -> nn.Module:
-        tokens = TokenInput(
-            self.features_.sources,
-            where=self.where,
-            layers=self.layers,
-            context_layer=self.context_layer,
-            norm=self.norm,
-            elmo_dropout=self.elmo_dropout,
-        )
-        network = self.head_.network(tokens)
-        if tokens.bilm is not None:
-            tokens.bilm.requires_grad_()
-        return network
-
-    def _extract(self, X: Sequence[Any], on_progress: OnProgress = lambda event: None) -> Any:
-        texts = self.head_.texts(X, self.features_.tokenize)
-        return self.features_.extract(texts, on_progress)
+    def _encode(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any] | None = None,
+        on_progress: OnProgress = lambda event: None,
+    ) -> EncodedExamples:
+        """Return examples as the network reads them; with `y`, as it learns from them."""
+        reader, targets = self.task_.reader, None
+        readings = reader.read(X, self.features_)
+        if y is not None:
+            readings, y = reader.training(readings, y)
+            targets = self.task_.answers.targets(readings, y)
+        return self.features_.encode(readings, targets, on_progress)
 
     # --- use --------------------------------------------------------------------------------------
 
@@ -159,35 +155,28 @@ class TaskModel(TaskSettings):
         found: dict[int, T] = {}
         self.network_.eval()
         with torch.no_grad():
-            for rows in data.batches(_PREDICTED_AT_ONCE, None):
+            for rows in data.sorted_batches(self.task_.max_predicted, _MAX_PREDICTED_TOKENS):
                 batch = data.batch(rows)
                 scores = self.network_(batch)
                 found |= dict(zip(rows, decode(self.network_, scores, batch), strict=True))
         return [found[row] for row in range(len(data))]
 
     @property
-    def _head(self) -> TaskHead:
-        """The head of a task that is trained."""
+    def _task(self) -> Task:
+        """The parts of a task that is trained."""
         if not hasattr(self, "network_"):
             raise ConfigError(f"this {type(self).__name__} is not trained yet; call fit first")
-        return self.head_
+        return self.task_
 
-    def _predict(self, X: Sequence[Any], decode: Decode[T]) -> list[T]:
-        if not len(X):
-            return []
-        return self._run(EncodedExamples(self._extract(X), None), decode)
+    def _predict(self, X: Sequence[Any], decode: Decode[T] | None = None) -> list[T]:
+        decode = decode or self._task.answers.decode
+        return self._run(self._encode(X), decode) if len(X) else []
 
     def evaluate(self, X: Sequence[Any] | Examples, y: Sequence[Any] | None = None) -> Evaluation:
-        """Compare predictions with the right labels."""
-        head, examples = self._head, Examples.of(X, y)
-        labels = list(dict.fromkeys(head.labels_of(examples.y)))
-        if not set(labels) & set(head.labels):
-            raise DataError(
-                f"the task knows none of the examples' labels ({_some(labels)}), but "
-                f"{_some(head.labels)}; give examples with labels, in the format of "
-                "those it was trained on"
-            )
-        return head.evaluate(examples.y, self._predict(examples.X, head.decode))
+        """Compare predictions with the right answers."""
+        task, examples = self._task, Examples.of(X, y)
+        task.answers.check(examples.y)
+        return task.metric(examples.y, self._predict(examples.X))
 
     def score(self, X: Sequence[Any] | Examples, y: Sequence[Any] | None = None) -> float:
         """Return the metric that early stopping goes by, as scikit-learn asks for it."""
@@ -211,15 +200,15 @@ class TaskModel(TaskSettings):
 
     def save(self, folder: str | Path) -> None:
         """Write a folder with the task's weights, and which biLM and static vectors it needs."""
-        head, sources = self._head, self.features_.sources
-        elmo, static = sources.elmo, sources.static
+        task, features = self._task, self.features_
         content = TaskFile(
             format=FORMAT,
             task=self.task,
             settings=self.saved_settings(),
-            labels=head.labels,
-            elmo=None if elmo is None else VectorsOrigin(elmo.source, elmo.model.fingerprint()),
-            static=None if static is None else VectorsOrigin(static.source, static.fingerprint()),
+            labels=task.answers.labels,
+            elmo=origin_of(features.inputs.get("elmo")),
+            static=origin_of(features.inputs.get("static")),
+            inputs=saved_inputs(features.more),
         )
         write_task(Path(folder), content, self.network_.state_dict())
 
@@ -230,9 +219,10 @@ class TaskModel(TaskSettings):
         *,
         elmo: str | Path | Elmo | None = None,
         static: str | Path | StaticVectors | None = None,
+        inputs: Sequence[Any] | None = None,
         verify: bool = True,
     ) -> Self:
-        """Load a saved folder; `elmo` and `static` say where its vectors are now.
+        """Load a saved folder; `elmo`, `static` and `inputs` say where its vectors are now.
 
         Without them they are looked for where they were, but nothing is downloaded. The weights
         must match the folder's checksum, unless `verify` is false.
@@ -245,37 +235,35 @@ class TaskModel(TaskSettings):
         made = cls(
             elmo=elmo or source_of(content.elmo, "elmo", folder),
             static=static or source_of(content.static, "static", folder),
+            inputs=restored_inputs(content, folder) if inputs is None else inputs,
             **cls.read_settings(content.settings, folder / CONFIG),
         )
         try:
             made.check_settings()
         except ConfigError as error:
             raise FormatError(f"{folder / CONFIG}: settings.{error}") from None
-        head = made._new_head()
-        head.labels = content.labels
-        n_scored = tensors.get("crf.start", tensors.get("classify.bias"))
-        if n_scored is None or len(n_scored.shape) != 1 or len(n_scored) != head.n_scored:
-            raise FormatError(
-                f"{folder / WEIGHTS} has not a score for each of the {len(head.labels)} labels of "
-                f"{CONFIG}; copy the task again"
-            )
-        made._set_up(head)
-        sources = made.features_.sources
-        check_hash(content.elmo, sources.elmo and sources.elmo.model, folder, "elmo")
-        check_hash(content.static, sources.static, folder, "static")
+        task = made._new_task()
+        task.answers.labels = content.labels
+        if task.answers.scores_weight is not None:
+            n_scored = tensors.get(task.answers.scores_weight)
+            if n_scored is None or tuple(n_scored.shape) != (task.answers.n_scored,):
+                raise FormatError(
+                    f"{folder / WEIGHTS} has not a score for each of the {len(content.labels)} "
+                    f"labels of {CONFIG}; copy the task again"
+                )
+        made._set_up(task)
+        features = made.features_
+        check_hash(content.elmo, features.inputs.get("elmo"), folder, "elmo")
+        check_hash(content.static, features.inputs.get("static"), folder, "static")
+        check_inputs(content.inputs, features.more, folder)
         with torch.device("meta"):  # no memory is taken before the weights are known to fit
-            expected = made._new_network().state_dict()
+            expected = task.network(features.network).state_dict()
         check_arrays(
             {name: tuple(tensor.shape) for name, tensor in tensors.items()},
             {name: tuple(tensor.shape) for name, tensor in expected.items()},
             folder / WEIGHTS,
         )
-        made.network_ = made._new_network()
+        made.network_ = task.network(features.network)
         made.network_.load_state_dict(tensors)
         made.network_.eval()
         return made
-
-
-def _some(labels: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, labels[:5]))
-    return shown + ", …" * (len(labels) > 5)

@@ -28,9 +28,9 @@ class Examples:
     """What a task is trained on, or evaluated on."""
 
     X: list[Any]
-    """Texts; or sentences, lists of tokens; or clauses; or pairs of texts."""
+    """Texts; or sentences, lists of tokens; or clauses; or pairs of texts; or questions."""
     y: list[Any]
-    """A label for each; or a list of tags, one for each token."""
+    """A label for each; or a list of tags, one for each token; or the right answers."""
 
     def __len__(self) -> int:
         return len(self.X)

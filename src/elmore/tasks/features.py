@@ -1,53 +1,67 @@
-"""Texts of examples in, what a task's network reads of their tokens out.
+"""Readings in, what a task's network reads of their tokens out.
 
-The biLM, the static vectors and the tokenizer are opened once. A frozen biLM reads each sentence
-once; its layers are stored on disk (layer_cache.py), in a file without a name for the run or, with
-a cache folder, for later runs too.
+The inputs and the tokenizer are opened once. A frozen biLM reads each sentence once; its layers are
+stored on disk (layer_cache.py), in a file without a name for the run or, with a cache folder, for
+later runs too.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from elmore.embed import Elmo
+from elmore.errors import ConfigError
 from elmore.static import StaticVectors
+from elmore.tasks.encoded import EncodedExamples, StoredSentences, distinct_sentences
 from elmore.tasks.fit import FitEvent, OnProgress
-from elmore.tasks.inputs import SentenceFeatures, Sources
-from elmore.tasks.layer_cache import TokenTuple, deciding_facts, stored_layers
+from elmore.tasks.input_networks import TokenInput
+from elmore.tasks.inputs import ElmoInput, Input, StaticInput, Storage, elmo_facts, input_of
+from elmore.tasks.layer_cache import TokenTuple
 from elmore.tasks.settings import TaskSettings
-from elmore.text import CharEncoder, Tokenizer, tokenizer_by_name
-
-Tokenize = Callable[[Any], TokenTuple]
-"""Returns the tokens of a text: a string, or a sequence of tokens already."""
+from elmore.tasks.task import Reading, Words
+from elmore.text import Token, Tokenizer, tokenizer_by_name
 
 
-class ExampleTexts(NamedTuple):
-    """The texts of some examples, tokenized."""
+class FeatureExtractor(Words):
+    """Tokenizes texts, and gives examples with what its inputs know of their tokens."""
 
-    sides: tuple[list[TokenTuple], ...]
-    """One text of each example, or two."""
-    marks: list[int] | None = None
-    """Which word of each example is asked about, if one is."""
-
-
-class FeatureExtractor:
-    """Tokenizes texts, and gives their sentences with the vectors of their tokens."""
-
-    def __init__(self, settings: TaskSettings, characters: CharEncoder | None) -> None:
+    def __init__(self, settings: TaskSettings, own: Sequence[Input]) -> None:
         self.settings = settings
-        elmo, static = settings.elmo, settings.static
-        if isinstance(elmo, str | Path):
-            elmo = Elmo.from_pretrained(elmo)
-        if isinstance(static, str | Path):
-            static = StaticVectors.load(static)
-        self.sources = Sources(elmo, static, settings.freeze, characters)
+        if settings.elmo is None and settings.static is None and not settings.inputs:
+            raise ConfigError("there are no vectors to train on; give elmo, static, or both")
+        inputs: dict[str, Input] = {}
+        if settings.static is not None:
+            inputs["static"] = StaticInput(settings.static)
+        if settings.elmo is not None:
+            inputs["elmo"] = ElmoInput(
+                settings.elmo, settings.where, settings.layers, settings.context_layer,
+                settings.norm, settings.elmo_dropout, settings.freeze,
+            )  # fmt: skip
+        inputs |= {one.kind: one for one in own}
+        more = [input_of(one) for one in settings.inputs]
+        inputs |= {f"{one.kind} {number}": one for number, one in enumerate(more, start=1)}
+        self.inputs = {name: one.opened() for name, one in inputs.items()}
+        self.more = list(self.inputs.values())[len(inputs) - len(more) :]
+        """Those of the list that a user gives."""
         _ = self.tokenizer  # which says if there is none of its name
+
+    @property
+    def elmo(self) -> Elmo | None:
+        """The biLM, if there is one."""
+        found = self.inputs.get("elmo")
+        return found.elmo if isinstance(found, ElmoInput) else None
+
+    @property
+    def static(self) -> StaticVectors | None:
+        """The static vectors, if there are some."""
+        found = self.inputs.get("static")
+        return found.vectors if isinstance(found, StaticInput) else None
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """The tokenizer of raw strings."""
-        elmo, name = self.sources.elmo, self.settings.tokenizer
+        elmo, name = self.elmo, self.settings.tokenizer
         if elmo is None:
             return tokenizer_by_name(name or "english")
         return tokenizer_by_name(name, elmo.model.vocab) if name else elmo.tokenizer
@@ -56,38 +70,49 @@ class FeatureExtractor:
         """Leave out the tokenizer, which may hold what cannot be pickled."""
         return {name: value for name, value in vars(self).items() if name != "tokenizer"}
 
+    def tokens(self, text: str) -> list[Token]:
+        """Return the words of a string, with their character spans."""
+        return self.tokenizer(text)
+
     def tokenize(self, text: Any) -> TokenTuple:
-        """Return the tokens of a string; a sequence of tokens stays as it is."""
+        """Return the words of a string; a sequence of tokens stays as it is."""
         if isinstance(text, str):
             return tuple(token.text for token in self.tokenizer(text))
         return tuple(text)
 
-    def extract(
-        self, texts: ExampleTexts, on_progress: OnProgress = lambda event: None
-    ) -> tuple[SentenceFeatures, ...]:
-        """Return the sentences of each side, with the biLM's layers of a frozen one.
+    def network(self) -> TokenInput:
+        """Return a new part of a task's network that reads the inputs."""
+        return TokenInput({name: one.network() for name, one in self.inputs.items()})
 
-        `on_progress` is told how many sentences the biLM has encoded.
+    def encode(
+        self,
+        readings: Sequence[Reading],
+        targets: Sequence[Any] | None,
+        on_progress: OnProgress = lambda event: None,
+    ) -> EncodedExamples:
+        """Store what the inputs know of the sentences of examples.
+
+        `on_progress` is told how many sentences a frozen biLM has encoded.
         """
-        settings, found = self.settings, []
-        cache = None if settings.cache is None else Path(settings.cache)
-        for side in texts.sides:
-            tokens = [sentence or ("",) for sentence in side]  # a text may have no words
-            layers = None
-            if self.sources.elmo is not None and settings.freeze:
-                layers = stored_layers(
-                    self.sources.elmo, tokens, cache, settings.cache_dtype,
-                    context_layer=settings.context_layer,
-                    on_progress=lambda done, total: on_progress(FitEvent("encode", done, total)),
-                )  # fmt: skip
-            found.append(SentenceFeatures(tokens, self.sources, layers, texts.marks))
-        return tuple(found)
+        settings = self.settings
+        sentences, rows = distinct_sentences(readings)
+        storage = Storage(
+            None if settings.cache is None else Path(settings.cache),
+            settings.cache_dtype,
+            lambda done, total: on_progress(FitEvent("encode", done, total)),
+        )
+        lookups = [one.store(sentences, storage) for one in self.inputs.values()]
+        return EncodedExamples(StoredSentences(sentences, lookups), rows, readings, targets)
 
     def fingerprint(self) -> dict[str, Any]:
         """Return all that decides the features of given texts."""
-        elmo, static = self.sources.elmo, self.sources.static
-        return {
+        found: dict[str, Any] = {
             "tokenizer": self.tokenizer.name,
-            "elmo": elmo and deciding_facts(elmo),
-            "static": static and static.fingerprint(),
+            "elmo": self.elmo and elmo_facts(self.elmo),
+            "static": self.static and self.static.fingerprint(),
         }
+        if self.more:
+            found["inputs"] = [
+                {"kind": one.kind, "hash": one.fingerprint(), **one.options()} for one in self.more
+            ]
+        return found

@@ -6,14 +6,12 @@ checkpoint is written after each epoch, so that a run that was stopped resumes t
 """
 
 import math
-import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,13 +22,12 @@ from elmore.formats.arrays import check_arrays
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.locks import locked_folder
 from elmore.metadata import convert_metadata
-from elmore.tasks.inputs import SentenceFeatures
-from elmore.tasks.networks import Batch
+from elmore.tasks.encoded import EncodedExamples
+from elmore.tasks.task import Batch
 
 LAST, RUN = "last.safetensors", "run.json"
 FORMAT = "elmore-fit-1"
 
-_BATCHES_SORTED_TOGETHER = 50
 _FEWEST_UPDATES = 20  # in an epoch, if batches of _SMALLEST_BATCH allow it
 _SMALLEST_BATCH = 4
 _EPOCHS_TO_HALVE = 2  # the learning rate, each time so many have brought no new best
@@ -59,44 +56,6 @@ class FitConfig:
         if not 0 <= self.mix_l2 < math.inf:
             raise ConfigError(f"mix_l2 is {self.mix_l2}; expected 0 or more")
         at_least(0, largest=MAX_SEED, seed=self.seed)
-
-
-@dataclass(frozen=True)
-class EncodedExamples:
-    """Examples as a network reads them: one or two texts each, and the targets."""
-
-    sides: tuple[SentenceFeatures, ...]
-    targets: Sequence[int] | Sequence[Sequence[int]] | None
-
-    def __len__(self) -> int:
-        return len(self.sides[0].tokens)
-
-    def batch(self, rows: Sequence[int]) -> Batch:
-        """Put some examples together."""
-        sides = tuple(side.batch(rows) for side in self.sides)
-        if self.targets is None:
-            return Batch(sides, None)
-        chosen = [torch.tensor(self.targets[row]) for row in rows]
-        if chosen[0].ndim == 0:
-            return Batch(sides, torch.stack(chosen))
-        return Batch(sides, torch.nn.utils.rnn.pad_sequence(chosen, batch_first=True))
-
-    def batches(self, size: int, seed: str | None) -> Iterator[list[int]]:
-        """Give the rows of each batch: shuffled by a seed, or in order of length without one."""
-        lengths = np.sum([side.lengths for side in self.sides], axis=0)
-        rows = list(range(len(self)))
-        if seed is None:
-            rows.sort(key=lambda row: -lengths[row])
-            yield from (rows[k : k + size] for k in range(0, len(rows), size))
-            return
-        rng = random.Random(seed)
-        rng.shuffle(rows)
-        together = size * _BATCHES_SORTED_TOGETHER  # texts of similar length need little padding
-        for first in range(0, len(rows), together):
-            some = sorted(rows[first : first + together], key=lambda row: -lengths[row])
-            batches = [some[k : k + size] for k in range(0, len(some), size)]
-            rng.shuffle(batches)
-            yield from batches
 
 
 @dataclass
@@ -137,14 +96,13 @@ def fit(
     config: FitConfig,
     *,
     folder: Path | None = None,
-    class_weights: Tensor | None = None,
     on_progress: OnProgress = lambda event: None,
 ) -> FitProgress:
     """Train `network` on `train`, and leave the weights in it for which `score` was highest.
 
     With a folder (`run_folder`), a checkpoint is kept there, and a run that was stopped resumes.
     """
-    learner = _Learner(network, config, class_weights)
+    learner = _Learner(network, config)
     progress = FitProgress(learning_rate=config.learning_rate)
     best = _weights(network)
     if folder is not None and (folder / LAST).exists():
@@ -195,8 +153,8 @@ def _weights(network: Any) -> dict[str, Tensor]:
 class _Learner:
     """A network and its optimizer."""
 
-    def __init__(self, network: Any, config: FitConfig, class_weights: Tensor | None) -> None:
-        self.network, self.config, self.class_weights = network, config, class_weights
+    def __init__(self, network: Any, config: FitConfig) -> None:
+        self.network, self.config = network, config
         self.parameters = [p for p in network.parameters() if p.requires_grad]
         self.optimizer = torch.optim.Adam(self.parameters)
 
@@ -211,7 +169,7 @@ class _Learner:
             group["lr"] = progress.learning_rate
         few = max(_SMALLEST_BATCH, len(train) // _FEWEST_UPDATES)
         size = min(config.batch_size, few)
-        batches = list(train.batches(size, f"{config.seed}/{progress.epoch}"))
+        batches = list(train.shuffled_batches(size, f"{config.seed}/{progress.epoch}"))
         total = 0.0
         for number, rows in enumerate(batches, start=1):
             loss = self._update(train.batch(rows), progress)
@@ -220,7 +178,7 @@ class _Learner:
         return total / len(train)
 
     def _update(self, batch: Batch, progress: FitProgress) -> float:
-        loss = self.network.loss(batch, self.class_weights)
+        loss = self.network.loss(batch)
         self.optimizer.zero_grad()
         (loss + self.config.mix_l2 * self.network.tokens.penalty()).backward()
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.clip_norm)

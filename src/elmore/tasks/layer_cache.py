@@ -1,64 +1,70 @@
-"""Sentences in, the frozen biLM's layers out: computed once, stored on disk, memory-mapped.
+"""Sentences in, the layers of a frozen biLM or encoder out: computed once, stored on disk, mapped.
 
-A file holds all tokens of some sentences, (N, L + 1, D), or L + 2 with the context layer. In a
-cache folder its name is a hash of the sentences and of all that decides the vectors, so that it is
-found again for the same data and model only, and it ends in a checksum: a damaged one is computed
-again.
+A file holds all tokens of some sentences, (N, L, D) where the source gives L layers of D
+dimensions. In a cache folder its name is a hash of the sentences and of all that decides the
+vectors, so that it is found again for the same data and model only, and it ends in a checksum: a
+damaged one is computed again.
 Without a cache folder the file has no name, so that it is gone however the program ends.
 """
 
 import hashlib
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from elmore.embed import Elmo
-from elmore.embed.layers import Layers
 from elmore.embed.results import DType
 
 TokenTuple = tuple[str, ...]
 StoredLayers = np.memmap[Any, Any]
-"""The layers of all tokens of some sentences, one sentence after the other, (N, L + 1, D)."""
+"""The layers of all tokens of some sentences, one sentence after the other, (N, L, D)."""
 
 OnEncoded = Callable[[int, int], None]
-"""Is told how many sentences the biLM has encoded, and of how many."""
+"""Is told how many sentences are encoded, and of how many."""
 
 _SENTENCES_AT_ONCE = 512
-_DECIDING = ("model", "known words", "normalization", "precision")
+
+
+class LayerSource(Protocol):
+    """What gives each token of a sentence some layers of the same dimensions."""
+
+    @property
+    def layers_shape(self) -> tuple[int, int]:
+        """Layers and dimensions, (L, D)."""
+
+    def deciding_facts(self) -> list[str]:
+        """Return all that decides the layers of given tokens."""
+
+    def encode_layers(
+        self, sentences: list[list[str]], dtype: DType
+    ) -> Iterable[npt.NDArray[np.floating[Any]]]:
+        """Return the layers of each sentence, (T, L, D)."""
 
 
 def stored_layers(
-    elmo: Elmo,
+    source: LayerSource,
     sentences: Sequence[TokenTuple],
     folder: Path | None,
     dtype: DType,
     *,
-    context_layer: bool = False,
     on_progress: OnEncoded = lambda done, total: None,
 ) -> StoredLayers:
-    """Return the layers of `sentences`, (N, L + 1, D), from `folder` if they are there already.
-
-    With `context_layer` they have one more, the states that predict each token.
-    """
-    layers: list[Layers] = [*range(elmo.n_layers)]
-    if context_layer:
-        layers.append("context")
-    shape = (sum(map(len, sentences)), len(layers), elmo.dim)
+    """Return the layers of `sentences`, (N, L, D), from `folder` if they are there already."""
+    shape = (sum(map(len, sentences)), *source.layers_shape)
     stored: StoredLayers
     if folder is None:
         with TemporaryFile() as file:
             _reserve(file, math.prod(shape) * np.dtype(dtype).itemsize)
             stored = np.memmap(file, dtype, "w+", shape=shape)
-        _fill(stored, elmo, sentences, layers=layers, dtype=dtype, on_progress=on_progress)
+        _fill(stored, source, sentences, dtype, on_progress)
         return stored
-    path = folder / f"{_name(elmo, sentences, dtype, context_layer)}.npy"
+    path = folder / f"{_name(source, sentences, dtype)}.npy"
     if not _is_whole(path, shape, dtype):
         folder.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(f".{os.getpid()}.part")  # another process may write it too
@@ -66,7 +72,8 @@ def stored_layers(
             stored = np.lib.format.open_memmap(beside, mode="w+", dtype=dtype, shape=shape)
             with beside.open("r+b") as file:
                 _reserve(file, beside.stat().st_size)
-            _fill(stored, elmo, sentences, layers=layers, dtype=dtype, on_progress=on_progress)
+            _fill(stored, source, sentences, dtype, on_progress)
+            stored.flush()
             with beside.open("ab") as file:
                 file.write(_digest(np.memmap(beside, np.uint8, "r")))
             beside.replace(path)
@@ -95,14 +102,8 @@ def _digest(content: npt.NDArray[np.uint8]) -> bytes:
     return xxhash.xxh3_128_digest(content.data)
 
 
-def deciding_facts(elmo: Elmo) -> dict[str, str]:
-    """Return all that decides the layers of given tokens."""
-    facts = elmo.fingerprint()
-    return {name: facts[name] for name in _DECIDING}
-
-
-def _name(elmo: Elmo, sentences: Sequence[TokenTuple], dtype: DType, context_layer: bool) -> str:
-    deciding = [dtype, *deciding_facts(elmo).values(), *["context"] * context_layer]
+def _name(source: LayerSource, sentences: Sequence[TokenTuple], dtype: DType) -> str:
+    deciding = [dtype, *source.deciding_facts()]
     digest = hashlib.blake2b(repr(deciding).encode(), digest_size=16)
     for sentence in sentences:
         digest.update(("\x1f".join(sentence) + "\x1e").encode("utf-8", "surrogatepass"))
@@ -111,20 +112,15 @@ def _name(elmo: Elmo, sentences: Sequence[TokenTuple], dtype: DType, context_lay
 
 def _fill(
     stored: StoredLayers,
-    elmo: Elmo,
+    source: LayerSource,
     sentences: Sequence[TokenTuple],
-    *,
-    layers: Sequence[Layers],
     dtype: DType,
     on_progress: OnEncoded,
 ) -> None:
     place = 0
     for first in range(0, len(sentences), _SENTENCES_AT_ONCE):
         some = [list(sentence) for sentence in sentences[first : first + _SENTENCES_AT_ONCE]]
-        for found in elmo.encode_tokens(some, layers=layers, dtype=dtype):
-            n_tokens = len(found.tokens)
-            for depth, layer in enumerate(layers):
-                stored[place : place + n_tokens, depth] = found.vectors[layer]
-            place += n_tokens
+        for sentence, layers in zip(some, source.encode_layers(some, dtype), strict=True):
+            stored[place : place + len(sentence)] = layers
+            place += len(sentence)
         on_progress(first + len(some), len(sentences))
-    stored.flush()

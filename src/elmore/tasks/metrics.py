@@ -20,11 +20,22 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores of a task."""
+    """The score of a task; each kind of task adds its own."""
 
     metric: str
-    """What `score` is: "accuracy" or "span F1"."""
+    """What `score` is, such as "accuracy" or "span F1"."""
     score: float
+    """What early stopping goes by, from 0 to 1."""
+
+    def figures(self) -> dict[str, float]:
+        """Return the scores of all examples by name, from 0 to 1."""
+        return {self.metric: self.score}
+
+
+@dataclass(frozen=True)
+class LabelEvaluation(Evaluation):
+    """The scores of a task whose answers are labels."""
+
     accuracy: float
     """The share of labels, or of tags, that is correct."""
     macro_f1: float
@@ -33,8 +44,12 @@ class Evaluation:
     confusion: dict[str, dict[str, int]]
     """Counts by right label, then predicted label; empty for spans."""
 
+    def figures(self) -> dict[str, float]:
+        """Return the scores by name."""
+        return super().figures() | {"macro F1": self.macro_f1, "accuracy": self.accuracy}
 
-def evaluate_labels(right: Sequence[str], given: Sequence[str]) -> Evaluation:
+
+def evaluate_labels(right: Sequence[str], given: Sequence[str]) -> LabelEvaluation:
     """Compare labels."""
     confusion: dict[str, dict[str, int]] = {}
     for label, found in zip(right, given, strict=True):
@@ -45,10 +60,12 @@ def evaluate_labels(right: Sequence[str], given: Sequence[str]) -> Evaluation:
     both = Counter(a for a, b in zip(right, given, strict=True) if a == b)
     classes = {label: _class_score(both[label], n_given[label], n_right[label]) for label in labels}
     accuracy = both.total() / len(right) if right else 0.0
-    return Evaluation("accuracy", accuracy, accuracy, _macro(classes), classes, confusion)
+    return LabelEvaluation("accuracy", accuracy, accuracy, _macro(classes), classes, confusion)
 
 
-def evaluate_spans(right: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> Evaluation:
+def evaluate_spans(
+    right: Sequence[Sequence[str]], given: Sequence[Sequence[str]]
+) -> LabelEvaluation:
     """Compare the spans of tagged sentences: a span counts if its boundaries and type are right."""
     n_right: Counter[str] = Counter()
     n_given: Counter[str] = Counter()
@@ -65,10 +82,12 @@ def evaluate_spans(right: Sequence[Sequence[str]], given: Sequence[Sequence[str]
     classes = {kind: _class_score(both[kind], n_given[kind], n_right[kind]) for kind in kinds}
     overall = _class_score(both.total(), n_given.total(), n_right.total())
     accuracy = n_same / n_tags if n_tags else 0.0
-    return Evaluation("span F1", overall.f1, accuracy, _macro(classes), classes, {})
+    return LabelEvaluation("span F1", overall.f1, accuracy, _macro(classes), classes, {})
 
 
-def evaluate_tags(right: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> Evaluation:
+def evaluate_tags(
+    right: Sequence[Sequence[str]], given: Sequence[Sequence[str]]
+) -> LabelEvaluation:
     """Compare the tags of words."""
     return evaluate_labels(_flat(right), _flat(given))
 

@@ -6,29 +6,29 @@ the RNN gives, as in the paper's Table 3.
 Shapes: B sentences, T tokens, H hidden_dim, K labels.
 """
 
-from typing import NamedTuple
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from elmore.engine.gru import gru
 from elmore.tasks.crf import Crf
-from elmore.tasks.inputs import TokenBatch, TokenInput
+from elmore.tasks.input_networks import TokenBatch, TokenInput
+from elmore.tasks.task import Batch
 
 _MARK_DIM = 16
-
-
-class Batch(NamedTuple):
-    """Some examples: the tokens of one or two texts each."""
-
-    sides: tuple[TokenBatch, ...]
-    targets: Tensor | None
-    """(B,) labels, or (B, T) tags, 0 at padding."""
 
 
 def _reordered(vectors: Tensor, order: Tensor) -> Tensor:
     """Give the rows of (B, T, D) in another order."""
     return vectors.flatten(0, 1)[order].view_as(vectors)
+
+
+def _mirrored(mask: Tensor) -> Tensor:
+    """Return the order of rows in which each sentence of (B, T) is reversed, its padding is not."""
+    places = torch.arange(mask.shape[1], device=mask.device)
+    mirrored = torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
+    starts = mask.shape[1] * torch.arange(len(mask), device=mask.device)
+    return (mirrored + starts[:, None]).flatten()
 
 
 class BiLstm(nn.Module):
@@ -49,10 +49,7 @@ class BiLstm(nn.Module):
 
     def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
         """Read (B, T, input_dim); return (B, T, 2H), 0 at padding."""
-        places = torch.arange(mask.shape[1], device=mask.device)
-        mirrored = torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
-        starts = mask.shape[1] * torch.arange(len(mask), device=mask.device)
-        order = (mirrored + starts[:, None]).flatten()
+        order = _mirrored(mask)
         for depth, (ahead, back) in enumerate(zip(self.ahead, self.back, strict=True)):
             given = self.dropout(vectors) if depth else vectors
             read_back = _reordered(back(_reordered(given, order))[0], order)
@@ -60,11 +57,36 @@ class BiLstm(nn.Module):
         return vectors.masked_fill(~mask[:, :, None], 0.0)
 
 
-def _beside(vectors: Tensor, other: Tensor | None) -> Tensor:
+class BiGru(nn.Module):
+    """A bidirectional GRU over the real tokens, both directions computed at once."""
+
+    def __init__(self, input_dim: int, hidden_dim: int) -> None:
+        super().__init__()
+        self.ahead, self.back = nn.GRU(input_dim, hidden_dim), nn.GRU(input_dim, hidden_dim)
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """Read (B, T, input_dim); return (B, T, 2H), 0 at padding."""
+        order, dim = _mirrored(mask), self.ahead.hidden_size
+        given = (vectors, _reordered(vectors, order))
+        inputs, biases, recurrent = [], [], []
+        for rnn, sentences in zip((self.ahead, self.back), given, strict=True):
+            bias = rnn.bias_ih_l0 + F.pad(rnn.bias_hh_l0[: 2 * dim], (0, dim))
+            inputs.append(F.linear(sentences.transpose(0, 1), rnn.weight_ih_l0, bias))
+            biases.append(rnn.bias_hh_l0[None, 2 * dim :])
+            recurrent.append(rnn.weight_hh_l0.T)
+        states = gru(torch.stack(inputs, dim=1), torch.stack(biases), torch.stack(recurrent))
+        ahead, back = states.transpose(0, 2).unbind(1)  # (B, T, H) each
+        both = torch.cat([ahead, _reordered(back.contiguous(), order)], dim=2)
+        return both.masked_fill(~mask[:, :, None], 0.0)
+
+
+def beside(vectors: Tensor, other: Tensor | None) -> Tensor:
+    """Concatenate what an RNN gives with what is added at its output, if anything is."""
     return vectors if other is None else torch.cat([vectors, other], dim=2)
 
 
-def _masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
+    """Return the softmax over the last dimension, 0 where the mask is false."""
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
 
 
@@ -73,12 +95,21 @@ def _mean(vectors: Tensor, mask: Tensor) -> Tensor:
 
 
 class _LabelNetwork(nn.Module):
-    """A network that gives each example a score for each label."""
+    """A network that gives each example a score for each label.
 
-    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
+    `class_weights`, (K,), are those of the labels in the loss; None: all alike.
+    """
+
+    class_weights: Tensor | None
+
+    def __init__(self, class_weights: Tensor | None) -> None:
+        super().__init__()
+        self.register_buffer("class_weights", class_weights, persistent=False)
+
+    def loss(self, batch: Batch) -> Tensor:
         """Return the mean cross-entropy."""
         assert batch.targets is not None
-        return F.cross_entropy(self(batch), batch.targets, class_weights)
+        return F.cross_entropy(self(batch), batch.targets, self.class_weights)
 
 
 class TextNetwork(_LabelNetwork):
@@ -90,9 +121,10 @@ class TextNetwork(_LabelNetwork):
     """
 
     def __init__(
-        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float
-    ) -> None:
-        super().__init__()
+        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float,
+        class_weights: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(class_weights)
         self.tokens = tokens
         self.dropout = nn.Dropout(dropout)
         self.translate = nn.Linear(tokens.dim, hidden_dim)
@@ -106,9 +138,9 @@ class TextNetwork(_LabelNetwork):
         """Return the scores of the labels, (B, K)."""
         (side,) = batch.sides
         mask = side.mask
-        vectors, beside = self.tokens(side)
+        vectors, at_output = self.tokens(side)
         encoded = self.encode(self.dropout(F.relu(self.translate(vectors))), mask)
-        pooled = self.dropout(self._pool(_beside(encoded, beside), mask))
+        pooled = self.dropout(self._pool(beside(encoded, at_output), mask))
         hidden = self.maxout(pooled).unflatten(1, (-1, 4)).amax(dim=2)
         scores: Tensor = self.classify(self.dropout(hidden))
         return scores
@@ -116,7 +148,7 @@ class TextNetwork(_LabelNetwork):
     def _pool(self, vectors: Tensor, mask: Tensor) -> Tensor:
         hidden = ~mask[:, :, None]
         limit = torch.finfo(vectors.dtype).max
-        weights = _masked_softmax(self.attend(vectors)[:, :, 0], mask)
+        weights = masked_softmax(self.attend(vectors)[:, :, 0], mask)
         return torch.cat(
             [
                 vectors.masked_fill(hidden, -limit).amax(1),
@@ -132,9 +164,10 @@ class PairNetwork(_LabelNetwork):
     """ESIM (Chen et al. 2017): two texts, each beside what it attends to in the other."""
 
     def __init__(
-        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float
-    ) -> None:
-        super().__init__()
+        self, tokens: TokenInput, n_labels: int, *, hidden_dim: int, dropout: float,
+        class_weights: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(class_weights)
         self.tokens = tokens
         self.dropout = nn.Dropout(dropout)
         self.encode = BiLstm(tokens.dim, hidden_dim)
@@ -149,8 +182,8 @@ class PairNetwork(_LabelNetwork):
         first, second = batch.sides
         a, b = self._encode(first), self._encode(second)
         similarity = a @ b.transpose(1, 2)
-        a_attends = _masked_softmax(similarity, second.mask[:, None]) @ b
-        b_attends = _masked_softmax(similarity.transpose(1, 2), first.mask[:, None]) @ a
+        a_attends = masked_softmax(similarity, second.mask[:, None]) @ b
+        b_attends = masked_softmax(similarity.transpose(1, 2), first.mask[:, None]) @ a
         pooled = torch.cat(
             [self._compose(a, a_attends, first.mask), self._compose(b, b_attends, second.mask)],
             dim=1,
@@ -159,8 +192,8 @@ class PairNetwork(_LabelNetwork):
         return scores
 
     def _encode(self, side: TokenBatch) -> Tensor:
-        vectors, beside = self.tokens(side)
-        return _beside(self.encode(self.dropout(vectors), side.mask), beside)
+        vectors, at_output = self.tokens(side)
+        return beside(self.encode(self.dropout(vectors), side.mask), at_output)
 
     def _compose(self, own: Tensor, attended: Tensor, mask: Tensor) -> Tensor:
         """Return the mean and the maximum of a text, (B, 4H)."""
@@ -171,7 +204,7 @@ class PairNetwork(_LabelNetwork):
 
 
 class TagNetwork(nn.Module):
-    """A biLSTM-CRF with a character CNN of its own (Ma and Hovy 2016; Peters et al. 2018).
+    """A biLSTM-CRF (Ma and Hovy 2016; Peters et al. 2018).
 
     For semantic roles it also reads which word is the predicate (He et al. 2017).
     """
@@ -183,17 +216,13 @@ class TagNetwork(nn.Module):
         *,
         hidden_dim: int,
         dropout: float,
-        n_characters: int,
-        char_filters: int,
         marks: bool,
     ) -> None:
         super().__init__()
         self.tokens = tokens
         self.dropout = nn.Dropout(dropout)
-        self.spell = nn.Embedding(n_characters, 16) if char_filters else None
-        self.convolve = nn.Conv1d(16, char_filters, 3, padding=1) if char_filters else None
         self.mark = nn.Embedding(2, _MARK_DIM) if marks else None
-        dim = tokens.dim + char_filters + _MARK_DIM * marks
+        dim = tokens.dim + _MARK_DIM * marks
         self.encode = BiLstm(dim, hidden_dim, n_layers=2, dropout=dropout)
         self.emit = nn.Linear(2 * hidden_dim + tokens.output_dim, len(crf.start))
         self.crf = crf
@@ -201,26 +230,16 @@ class TagNetwork(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Return the score of each tag of each word, (B, T, K)."""
         (side,) = batch.sides
-        vectors, beside = self.tokens(side)
-        if self.spell is not None:
-            vectors = torch.cat([vectors, self._char_vectors(side)], dim=2)
+        vectors, at_output = self.tokens(side)
         if self.mark is not None:
-            vectors = torch.cat([vectors, self.mark(side.marks)], dim=2)
+            asked = torch.tensor([reading.predicate for reading in batch.readings])
+            marks = (torch.arange(side.mask.shape[1]) == asked[:, None]).long()
+            vectors = torch.cat([vectors, self.mark(marks)], dim=2)
         read = self.encode(self.dropout(vectors), side.mask)
-        scores: Tensor = self.emit(self.dropout(_beside(read, beside)))
+        scores: Tensor = self.emit(self.dropout(beside(read, at_output)))
         return scores
 
-    def _char_vectors(self, side: TokenBatch) -> Tensor:
-        """Return the character CNN of each word, 0 at padding, (B, T, char_filters)."""
-        assert self.spell is not None
-        assert self.convolve is not None
-        assert side.char_ids is not None
-        words = self.convolve(self.spell(side.char_ids[side.mask]).transpose(1, 2)).amax(2)
-        vectors: Tensor = words.new_zeros(*side.mask.shape, words.shape[1])
-        vectors[side.mask] = words
-        return vectors
-
-    def loss(self, batch: Batch, class_weights: Tensor | None) -> Tensor:
+    def loss(self, batch: Batch) -> Tensor:
         """Return the mean negative log-likelihood of a sentence's tags."""
         assert batch.targets is not None
         log_likelihood: Tensor = self.crf(self(batch), batch.targets, batch.sides[0].mask)

@@ -6,7 +6,7 @@ the file and the line.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -245,11 +245,3 @@ def _checked(examples: Examples, path: Path) -> Examples:
     if not examples.X:
         raise DataError(f"{path} has no examples; expected at least one")
     return examples
-
-
-READERS: dict[str, Callable[..., Examples]] = {
-    "classify": read_labelled,
-    "tag": read_tagged,
-    "pair": read_pairs,
-}
-"""By the name of the task."""

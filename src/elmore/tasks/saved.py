@@ -4,10 +4,11 @@ It holds the task's own weights, and says which biLM and static vectors they nee
 checksum of its own and that of the weights.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import msgspec
 import torch
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -27,13 +28,21 @@ from elmore.errors import ConfigError, FormatError
 from elmore.folders import new_folder, shared_mode, write_json
 from elmore.formats.safetensors_files import read_safetensors
 from elmore.metadata import read_metadata
-from elmore.tasks.head import TaskName
+from elmore.tasks.inputs import Input, InputKind, restored_input
+from elmore.tasks.task import TaskName
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 FORMAT: Literal["elmore-task-1"] = "elmore-task-1"
 
 _FIX = "copy the task again, or train it again"
 _MAX_LABELS = 2**16
+_RENAMED = {  # the first part of the names of weights, as earlier versions wrote them
+    "tokens.input_mix.": "tokens.parts.elmo.mixes.input.",
+    "tokens.output_mix.": "tokens.parts.elmo.mixes.output.",
+    "tokens.bilm.": "tokens.parts.elmo.bilm.",
+    "spell.": "tokens.parts.chars.spell.",
+    "convolve.": "tokens.parts.chars.convolve.",
+}
 
 
 class VectorsOrigin(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +50,14 @@ class VectorsOrigin(Struct, frozen=True, forbid_unknown_fields=True):
 
     source: str | None
     hash: str
+
+
+class SavedInput(Struct, frozen=True, forbid_unknown_fields=True):
+    """One of the list of inputs."""
+
+    kind: InputKind
+    vectors: VectorsOrigin | None
+    options: dict[str, Any]
 
 
 class TaskFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,6 +70,7 @@ class TaskFile(Struct, frozen=True, forbid_unknown_fields=True):
     labels: Annotated[list[str], Meta(min_length=1, max_length=_MAX_LABELS)]
     elmo: VectorsOrigin | None
     static: VectorsOrigin | None
+    inputs: list[SavedInput] = []
     files: dict[str, FileRecord] | None = None
     """The data files beside it; tasks of earlier versions do not say."""
     checksum: str | None = None
@@ -96,10 +114,20 @@ def read_weights(folder: Path, content: TaskFile, *, verify: bool = True) -> dic
             check_file(folder / name, record, fix=_FIX)
     _, tensors = read_safetensors(path, "pt", fix=_FIX)
     for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
+        is_zero = tensor.isneginf() & name.endswith(".w")  # a mix has logarithms of its weights
+        if not (tensor.isfinite() | is_zero).all():
             raise FormatError(f"{path}: {name} has weights that are not finite; {_FIX}")
     # Copied into memory of torch's own alignment: matrix products round by how memory is aligned.
-    return {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
+    return {
+        _new_name(name): tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()
+    }
+
+
+def _new_name(name: str) -> str:
+    for old, new in _RENAMED.items():
+        if name.startswith(old):
+            return new + name.removeprefix(old)
+    return name
 
 
 def verify_task(folder: Path) -> Iterator[CheckedFile]:
@@ -118,26 +146,73 @@ def verify_task(folder: Path) -> Iterator[CheckedFile]:
     yield from found
 
 
+def origin_of(opened: Input | None) -> VectorsOrigin | None:
+    """Return where the vectors of an input came from, if it has any."""
+    known_by = None if opened is None else opened.fingerprint()
+    if opened is None or known_by is None:
+        return None
+    return VectorsOrigin(opened.source_name, known_by)
+
+
+def saved_inputs(opened: Sequence[Input]) -> list[SavedInput]:
+    """Return what is saved of the list of inputs."""
+    return [SavedInput(one.kind, origin_of(one), one.options()) for one in opened]  # type: ignore[arg-type]
+
+
+def restored_inputs(content: TaskFile, folder: Path) -> list[Input]:
+    """Return the list of inputs that a task was saved with."""
+    found = []
+    for number, said in enumerate(content.inputs):
+        source = source_of(said.vectors, f"inputs[{number}]", folder)
+        options = said.options if source is None else {**said.options, "source": source}
+        try:
+            found.append(restored_input(said.kind, options, f"inputs[{number}].options"))
+        except ConfigError as error:
+            raise FormatError(f"{folder / CONFIG}: {error}") from None
+    return found
+
+
+def check_inputs(said: Sequence[SavedInput], opened: Sequence[Input], folder: Path) -> None:
+    """Refuse inputs that are not those that the task was trained with."""
+    if [one.kind for one in said] != [one.kind for one in opened]:
+        kinds = ", ".join(one.kind for one in said) or "none"
+        raise ConfigError(f"{folder} was trained with the inputs {kinds}; give these: inputs=[…]")
+    for number, (one, own) in enumerate(zip(said, opened, strict=True)):
+        if one.options != msgspec.to_builtins(own.options()):
+            raise ConfigError(
+                f"inputs[{number}] has the options {own.options()}; {folder} was trained with "
+                f"{one.options}"
+            )
+        check_hash(one.vectors, own, folder, f"inputs[{number}]")
+
+
 def source_of(said: VectorsOrigin | None, kind: str, folder: Path) -> str | None:
     """Return where the vectors were when the task was saved; nothing is downloaded unasked."""
     if said is None:
         return None
     if said.source is None:
         raise ConfigError(
-            f"{folder} does not say where its {kind} vectors came from; name them: {kind}=…"
+            f"{folder} does not say where its {kind} vectors came from; name them: {_given(kind)}"
         )
     if said.source.startswith("hf://"):
         raise ConfigError(
             f"the {kind} vectors of {folder} would be downloaded from {said.source}; to allow "
-            f'that, name them: {kind}="{said.source}" (--{kind} {said.source})'
+            f"that, name them: {_given(kind, said.source)}"
         )
     return said.source
 
 
-def check_hash(said: VectorsOrigin | None, opened: Any, folder: Path, kind: str) -> None:
+def _given(kind: str, source: str | None = None) -> str:
+    """Return how a user names vectors: those of a list of inputs all at once."""
+    if kind.startswith("inputs"):
+        return "inputs=[…]"
+    return f"{kind}=…" if source is None else f'{kind}="{source}" (--{kind} {source})'
+
+
+def check_hash(said: VectorsOrigin | None, opened: Input | None, folder: Path, kind: str) -> None:
     """Refuse vectors that are not those that the task was trained with."""
-    if said is not None and opened.fingerprint() != said.hash:
+    if said is not None and opened is not None and opened.fingerprint() != said.hash:
         raise FormatError(
             f"{folder} was trained with other {kind} vectors than those of {said.source!r} now; "
-            f"name the right ones: {kind}=…"
+            f"name the right ones: {_given(kind)}"
         )

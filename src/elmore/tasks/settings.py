@@ -5,6 +5,7 @@ extra `tasks`.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,21 +22,25 @@ from elmore.static import StaticVectors
 from elmore.tasks.base import BaseEstimator
 from elmore.tasks.examples import ClassWeight
 from elmore.tasks.fit import FitConfig
-from elmore.tasks.inputs import MixedLayers, Where
+from elmore.tasks.inputs import MixedLayers, Where, input_of
 
 MAX_HIDDEN_DIM = 8192
-_NOT_SAVED = ("elmo", "static", "cache")
+_NOT_SAVED = ("elmo", "static", "inputs", "cache")
 
 
 @dataclass(repr=False, eq=False)
 class TaskSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """What `Classifier`, `Tagger` and `PairClassifier` are all given."""
+    """What all tasks are given."""
 
     elmo: str | Path | Elmo | None = "en"
     """The biLM: a bundled name, a model folder or an `Elmo`; None for static vectors alone."""
     static: str | Path | StaticVectors | None = None
     """Static vectors: a GloVe, word2vec or fastText file, an elmore folder of vectors, or None."""
     _: KW_ONLY
+    inputs: Sequence[Any] = ()
+    """More inputs, each with its own mix: static:FILE, chars:FILTERS, elmo:MODEL, with options
+    after commas, such as elmo:en,layers=expected; in Python also `Elmo`s, `StaticVectors`, and
+    objects with an `encode_tokens`."""
     where: Where = "input"
     """Where the ELMo vectors are added: at the input of the task's RNN, at its output, or both."""
     layers: MixedLayers = "mix"
@@ -89,6 +94,10 @@ class TaskSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         one_of(Norm, norm=self.norm)
         one_of(DType, cache_dtype=self.cache_dtype)
         at_least(1, largest=MAX_HIDDEN_DIM, hidden_dim=self.hidden_dim)
+        if isinstance(self.inputs, str):
+            raise ConfigError(f"inputs is {self.inputs!r}; expected a list of inputs")
+        for one in self.inputs:
+            input_of(one)
         for name in ("elmo_dropout", "dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(

@@ -8,37 +8,73 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
 
 from elmore.checks import at_least
 from elmore.errors import DataError
 from elmore.tasks.crf import Crf
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
-from elmore.tasks.features import ExampleTexts, Tokenize
-from elmore.tasks.head import TaskHead, TaskName
-from elmore.tasks.inputs import TokenInput
-from elmore.tasks.metrics import Evaluation, evaluate_spans, evaluate_tags
-from elmore.tasks.networks import Batch, TagNetwork
+from elmore.tasks.inputs import MAX_CHAR_FILTERS, CharInput
+from elmore.tasks.label_answers import LabelAnswers
+from elmore.tasks.metrics import LabelEvaluation, evaluate_spans, evaluate_tags
+from elmore.tasks.networks import TagNetwork
 from elmore.tasks.schemes import Scheme, allowed_transitions, scheme_of, to_bio, to_bioes
-from elmore.tasks.settings import MAX_HIDDEN_DIM
-from elmore.text import N_CHARACTERS, CharEncoder
-
-_ENCODER = CharEncoder(24)
+from elmore.tasks.task import Batch, NewTokenInput, Reader, Reading, Task, TaskName, Words
 
 
-class TagHead(TaskHead):
+@dataclass(frozen=True)
+class ClauseReading(Reading):
+    """A sentence and the place of its predicate."""
+
+    predicate: int
+
+
+class SentenceReader(Reader):
+    """Each example is a sentence, a list of tokens; with `predicate`, beside its place."""
+
+    def __init__(self, *, predicate: bool) -> None:
+        self.predicate = predicate
+
+    def check(self, examples: Examples) -> None:
+        """Refuse sentences that have not one tag for each token."""
+        for place, (one, tags) in enumerate(zip(examples.X, examples.y, strict=True)):
+            sentence, _ = self._clause(one)
+            if isinstance(sentence, str) or len(sentence) != len(tags):
+                raise DataError(
+                    f"sentence {place} has {len(sentence)} tokens and {len(tags)} tags; "
+                    "expected a list of tokens and a tag for each"
+                )
+
+    def read(self, X: Sequence[Any], words: Words) -> list[Reading]:
+        """Return the tokens of each sentence, and the place of its predicate if it has one."""
+        found: list[Reading] = []
+        for sentence, place in map(self._clause, X):
+            tokens = words.tokenize(sentence)
+            if not self.predicate:
+                found.append(Reading(((tokens,),)))
+                continue
+            if not 0 <= place < len(tokens):
+                raise DataError(f"the predicate of {sentence!r} is at {place}; name a place in it")
+            found.append(ClauseReading(((tokens,),), int(place)))
+        return found
+
+    def _clause(self, one: Any) -> tuple[Any, int]:
+        """Return the sentence of an example, and its predicate's place if it has one."""
+        is_clause = not isinstance(one, str) and len(one) == 2 and isinstance(one[1], Integral)
+        if is_clause and not self.predicate:
+            raise DataError(
+                f"got {one!r}, with the place of its predicate; set predicate=True (--predicate), "
+                "or give sentences"
+            )
+        if self.predicate and not is_clause:
+            raise DataError(f"got {one!r}; expected tokens and the place of the predicate")
+        return one if is_clause else (one, -1)
+
+
+class WordTags(LabelAnswers):
     """A tag for each word; spans in BIO are learned as BIOES and given back as BIO."""
 
-    def __init__(
-        self, *, hidden_dim: int, dropout: float, char_filters: int, predicate: bool
-    ) -> None:
-        super().__init__()
-        self.characters = _ENCODER if char_filters else None
-        self.predicate = predicate
-        self._sizes: dict[str, Any] = {
-            "hidden_dim": hidden_dim, "dropout": dropout, "char_filters": char_filters,
-        }  # fmt: skip
+    scores_weight = "crf.start"
 
     @property
     def scheme(self) -> Scheme:
@@ -58,71 +94,35 @@ class TagHead(TaskHead):
         """How many tags the network scores."""
         return len(self.tags)
 
-    def check(self, examples: Examples) -> None:
-        """Refuse sentences that have not one tag for each token."""
-        for place, (one, tags) in enumerate(zip(examples.X, examples.y, strict=True)):
-            sentence, _ = self._clause(one)
-            if isinstance(sentence, str) or len(sentence) != len(tags):
-                raise DataError(
-                    f"sentence {place} has {len(sentence)} tokens and {len(tags)} tags; "
-                    "expected a list of tokens and a tag for each"
-                )
-
-    def texts(self, X: Sequence[Any], tokenize: Tokenize) -> ExampleTexts:
-        """Return the tokens of each sentence, and the place of its predicate if it has one."""
-        clauses = [self._clause(one) for one in X]
-        tokens = [tokenize(sentence) for sentence, _ in clauses]
-        if not self.predicate:
-            return ExampleTexts((tokens,))
-        for words, (sentence, place) in zip(tokens, clauses, strict=True):
-            if not 0 <= place < len(words):
-                raise DataError(f"the predicate of {sentence!r} is at {place}; name a place in it")
-        return ExampleTexts((tokens,), [int(place) for _, place in clauses])
-
-    def _clause(self, one: Any) -> tuple[Any, int]:
-        """Return the sentence of an example, and its predicate's place if it has one."""
-        is_clause = not isinstance(one, str) and len(one) == 2 and isinstance(one[1], Integral)
-        if is_clause and not self.predicate:
-            raise DataError(
-                f"got {one!r}, with the place of its predicate; set predicate=True (--predicate), "
-                "or give sentences"
-            )
-        if self.predicate and not is_clause:
-            raise DataError(f"got {one!r}; expected tokens and the place of the predicate")
-        return one if is_clause else (one, -1)
-
     def labels_of(self, y: Sequence[Any]) -> list[str]:
         """Return the tags of all words."""
         return [tag for tags in y for tag in tags]
 
-    def targets(self, y: Sequence[Any]) -> list[Any]:
+    def targets(self, readings: Sequence[Any], y: Sequence[Any]) -> list[Any]:
         """Return the number of each word's tag."""
         rows = {tag: row for row, tag in enumerate(self.tags)}
         inside = list if self.scheme == "none" else to_bioes
         return [[rows[tag] for tag in inside(tags)] for tags in y]
 
-    def network(self, tokens: TokenInput) -> nn.Module:
-        """Return a new biLSTM-CRF."""
+    def crf(self) -> Crf:
+        """Return a new CRF of the tags."""
         inside: Scheme = "none" if self.scheme == "none" else "bioes"
-        crf = Crf(len(self.tags), allowed_transitions(self.tags, inside))
-        return TagNetwork(
-            tokens, crf, n_characters=N_CHARACTERS["bytes"], marks=self.predicate, **self._sizes
-        )
+        return Crf(len(self.tags), allowed_transitions(self.tags, inside))
 
-    def decode(self, network: Any, scores: Tensor, batch: Batch) -> list[Any]:
+    def decode(self, network: Any, scores: Any, batch: Batch) -> list[Any]:
         """Return the best sequence of tags of each sentence."""
         names, outside = self.tags, to_bio if self.scheme == "bio" else list
         found = network.crf.decode(scores, batch.sides[0].mask)
         return [outside([names[k] for k in tags]) for tags in found]
 
-    def probabilities(self, network: Any, scores: Tensor, batch: Batch) -> list[Any]:
+    def probabilities(self, network: Any, scores: Any, batch: Batch) -> list[Any]:
         """Return the CRF's marginals, (words, K) for each sentence."""
         mask = batch.sides[0].mask
         with torch.enable_grad():
             found = network.crf.marginals(scores, mask)
         return [row[keep].double().numpy() for row, keep in zip(found, mask, strict=True)]
 
-    def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> Evaluation:
+    def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> LabelEvaluation:
         """Return the F1 of spans, or the accuracy of tags that mark no spans."""
         return (evaluate_tags if self.scheme == "none" else evaluate_spans)(right, given)
 
@@ -146,28 +146,44 @@ class Tagger(TaskModel):
     def check_settings(self) -> None:
         """Refuse settings that `fit` would refuse, before examples are read."""
         super().check_settings()
-        at_least(0, largest=MAX_HIDDEN_DIM, char_filters=self.char_filters)
+        at_least(0, largest=MAX_CHAR_FILTERS, char_filters=self.char_filters)
 
     def predict(self, X: Sequence[Any]) -> list[list[str]]:
         """Return the tags of each sentence."""
-        return self._predict(X, self._head.decode)
+        return self._predict(X)
 
     def predict_proba(self, X: Sequence[Any]) -> list[npt.NDArray[np.float64]]:
         """Return the probability of each tag of each word, (words, K) for each sentence.
 
         Columns are `tags_`.
         """
-        return self._predict(X, self._head.probabilities)
+        return self._predict(X, self._answers.probabilities)
 
     @property
     def tags_(self) -> list[str]:
         """The tags of `predict_proba`: those of the examples or, of spans, those of BIOES."""
-        head = self._head
-        assert isinstance(head, TagHead)
-        return head.tags
+        return self._answers.tags
 
-    def _new_head(self) -> TaskHead:
-        return TagHead(
-            hidden_dim=self.hidden_dim, dropout=self.dropout, char_filters=self.char_filters,
-            predicate=self.predicate,
-        )  # fmt: skip
+    @property
+    def _answers(self) -> WordTags:
+        answers = self._task.answers
+        assert isinstance(answers, WordTags)
+        return answers
+
+    def _new_task(self) -> Task:
+        answers = WordTags()
+
+        def network(new_tokens: NewTokenInput) -> TagNetwork:
+            crf = answers.crf()  # first: a seed's initial weights depend on the order
+            return TagNetwork(
+                new_tokens(), crf, hidden_dim=self.hidden_dim, dropout=self.dropout,
+                marks=self.predicate,
+            )  # fmt: skip
+
+        return Task(
+            SentenceReader(predicate=self.predicate),
+            answers,
+            network,
+            answers.evaluate,
+            inputs=(CharInput(self.char_filters),) if self.char_filters else (),
+        )

@@ -1,7 +1,7 @@
 // Which words are used differently in two indexes of one model, and which senses rose or fell.
 
 import { getChange, getChanges } from "./api.js";
-import { failure, h, joined, number, percent } from "./dom.js";
+import { failure, h, marked, number, percent } from "./dom.js";
 import { t } from "./i18n.js";
 import { change } from "./state.js";
 
@@ -148,13 +148,9 @@ function senses(found, word, before, after) {
             h("div", { class: "bar-row" }, bar(before, one.before)),
             h("div", { class: "bar-row" }, bar(after, one.after)),
           ),
-          one.examples.slice(0, N_EXAMPLES).map((tokens) =>
-            h(
-              "p",
-              { class: "example" },
-              joined(tokens, (token) => token === word),
-            ),
-          ),
+          one.examples
+            .slice(0, N_EXAMPLES)
+            .map((example) => h("p", { class: "example" }, marked(example))),
         ),
       ),
     ),

@@ -81,23 +81,11 @@ export function segmented(label, options, chosen, choose) {
   return group;
 }
 
-/** The words of a sentence with one of them marked. */
-export const marked = (tokens, place) => joined(tokens, (_, k) => k === place);
-
-/** Tokens as text, those that `isMarked` says marked; punctuation stands where it is written. */
-export function joined(tokens, isMarked) {
-  const isOpen = { '"': false, "'": false };
-  let isTight = true; // whether no space stands before the next token
-  return tokens.flatMap((token, k) => {
-    const isQuote = token in isOpen;
-    const closes = isQuote
-      ? isOpen[token]
-      : /^(?:[.,;:!?%)\]}’”…]+|['’]\p{L}{1,2}|n't)$/u.test(token);
-    const space = isTight || closes ? "" : " ";
-    if (isQuote) isOpen[token] = !isOpen[token];
-    isTight = isQuote ? isOpen[token] : /^[([{“‘]$/.test(token);
-    return [space, isMarked(token, k) ? h("mark", {}, token) : token];
-  });
+/** A text of the server with one of its words marked; its span counts code points. */
+export function marked({ text, span: [start, end] }) {
+  const letters = Array.from(text);
+  const part = (first, last) => letters.slice(first, last).join("");
+  return [part(0, start), h("mark", {}, part(start, end)), part(end)];
 }
 
 export const debounce = (work, delay) => {

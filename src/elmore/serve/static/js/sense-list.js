@@ -110,7 +110,7 @@ export function sentenceList(
               },
             },
             symbol(points[k].sense),
-            h("span", {}, marked(points[k].tokens, points[k].place)),
+            h("span", {}, marked(points[k])),
           ),
         ),
       ),

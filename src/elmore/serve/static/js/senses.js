@@ -147,8 +147,8 @@ export function sensesTab(panel, context) {
   function hover(k, at) {
     tip.hidden = k < 0 || !answer;
     if (tip.hidden) return;
-    const { tokens, place: where, sense } = answer.points[k];
-    tip.replaceChildren(symbol(sense), h("span", {}, marked(tokens, where)));
+    const point = answer.points[k];
+    tip.replaceChildren(symbol(point.sense), h("span", {}, marked(point)));
     const frame = map.element.clientWidth;
     const onRight = at[0] > frame / 2;
     tip.style.top = `${at[1] + 14}px`;
