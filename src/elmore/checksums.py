@@ -12,6 +12,7 @@ import msgspec
 import xxhash
 
 from elmore.errors import FormatError
+from elmore.stores import AnyPath
 
 _BYTES_AT_ONCE = 2**20
 _MAX_NAME_BYTES = 255  # of every common file system
@@ -35,13 +36,13 @@ class CheckedFile(NamedTuple):
     """What is wrong, in a sentence; None if nothing is."""
 
 
-def checksum(path: Path) -> str:
+def checksum(path: AnyPath) -> str:
     """Return the checksum of a file, which is read block by block."""
     digest = xxhash.xxh3_128()
     with path.open("rb", buffering=0) as file:
         block = bytearray(_BYTES_AT_ONCE)
         view = memoryview(block)
-        while n_read := file.readinto(block):
+        while n_read := file.readinto(block):  # type: ignore[attr-defined]
             digest.update(view[:n_read])
     return digest.hexdigest()
 
@@ -51,12 +52,14 @@ def checksum_bytes(content: bytes | bytearray | memoryview) -> str:
     return xxhash.xxh3_128_hexdigest(content)
 
 
-def describe_file(path: Path) -> FileRecord:
+def describe_file(path: AnyPath) -> FileRecord:
     """Return what metadata is to say of a file."""
     return FileRecord(path.stat().st_size, checksum(path))
 
 
-def check_file(path: Path, expected: FileRecord, *, fix: str = "copy or download it again") -> None:
+def check_file(
+    path: AnyPath, expected: FileRecord, *, fix: str = "copy or download it again"
+) -> None:
     """Refuse a file that is not the one its metadata was written beside."""
     if not path.is_file():
         raise FormatError(f"{path} is missing; {fix}")
@@ -72,7 +75,7 @@ def check_file(path: Path, expected: FileRecord, *, fix: str = "copy or download
         )
 
 
-def check_names(names: Iterable[str], where: Path) -> None:
+def check_names(names: Iterable[str], where: object) -> None:
     """Refuse names of data files that lead out of the folder of their metadata, `where`."""
     for name in names:
         is_long = len(name.encode()) > _MAX_NAME_BYTES

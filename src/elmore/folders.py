@@ -22,11 +22,12 @@ from elmore.metadata import (
     parse_json,
     read_limited,
 )
+from elmore.stores import AnyPath
 
 _OURS = "elmore-unfinished"  # in each folder that is being made, so that it is known for ours
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: AnyPath) -> dict[str, Any]:
     """Read a JSON object that no description says more of; see metadata.py."""
     content = parse_json(read_limited(path, MAX_BYTES), path)
     if not isinstance(content, dict):
@@ -51,15 +52,19 @@ def as_tuples(value: Any) -> Any:
 
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON object, of a mapping or of a metadata object, for people and machines."""
+    with new_file(path) as beside:
+        beside.write_bytes(json_bytes(content))
+
+
+def json_bytes(content: Any) -> bytes:
+    """Return what `write_json` writes."""
     is_checked = has_checksum(content)
     if not isinstance(content, Mapping):
         content = msgspec.to_builtins(content)
     written = as_json(content)
     if is_checked:
         written["checksum"] = checksum_of(written)
-    with new_file(path) as beside:
-        text = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
-        beside.write_text(text, encoding="utf-8")
+    return (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def as_json(content: Any) -> Any:
@@ -167,7 +172,7 @@ def begin_job(path: Path, content: Mapping[str, Any]) -> None:
     write_json(path, wanted)
 
 
-def is_format(path: Path, expected: str | None) -> bool:
+def is_format(path: AnyPath, expected: str | None) -> bool:
     """Return whether a file is a JSON object that says it has this format; None: says none."""
     try:
         return path.is_file() and read_json(path).get("format") == expected

@@ -32,11 +32,9 @@ import dataclasses
 import difflib
 import functools
 import json
-import os
 import re
 import reprlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -44,6 +42,7 @@ import xxhash
 from msgspec import inspect
 
 from elmore.errors import ElmoreError, FormatError
+from elmore.stores import AnyPath
 
 T = TypeVar("T")
 
@@ -60,7 +59,7 @@ _UNSEEN = object()  # the value that msgspec does not point at
 
 
 def read_metadata(
-    path: Path, description: type[T], *, max_bytes: int = MAX_BYTES, fix: str = FIX
+    path: AnyPath, description: type[T], *, max_bytes: int = MAX_BYTES, fix: str = FIX
 ) -> T:
     """Read a JSON file that is as its description says."""
     value = parse_json(read_limited(path, max_bytes), path)
@@ -82,10 +81,10 @@ def checksum_of(fields: Mapping[str, Any]) -> str:
     return xxhash.xxh3_128_hexdigest(text.encode())
 
 
-def read_limited(path: Path, max_bytes: int) -> bytes:
+def read_limited(path: AnyPath, max_bytes: int) -> bytes:
     """Read a whole file that is not larger than it can be."""
+    size = path.stat().st_size  # read() takes memory for all that it is asked for
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size  # read() takes memory for all that it is asked for
         content = file.read(min(size, max_bytes) + 1)
     if len(content) > max_bytes:
         raise FormatError(

@@ -268,7 +268,7 @@ def test_a_disk_without_space(elmore: Run, commands: Commands, tmp_path: Path, n
     ("name", "place"),
     [
         ("embed", (BlockSpool, "add")),
-        ("index", (build_module._Builder, "_append")),
+        ("index", (build_module.IndexBuilder, "_append")),
         ("pretrain", (Trainer, "_save")),
         ("train", (_Learner, "checkpoint")),
     ],

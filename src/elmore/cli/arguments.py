@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 from cyclopts import Parameter, Token
 
 from elmore.checks import at_least
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, DataError
+from elmore.stores import is_address
 
 _LARGEST = 2**32 - 1  # also of seeds; sizes beyond it overflow in one library or another
 _NAMES = ("mix", "all", "top", "context", "expected")
@@ -63,6 +65,28 @@ def n_processes(given: int | None) -> int:
     chosen = (os.cpu_count() or 1) if given is None else given
     at_least(1, largest=1024, processes=chosen)
     return chosen
+
+
+def is_parts_folder(out: str) -> bool:
+    """Return whether --out is a folder of parts: it ends in /, is an address, or is one already."""
+    from elmore.corpus.parts import MANIFEST
+
+    return out.endswith("/") or is_address(out) or (Path(out) / MANIFEST).is_file()
+
+
+def check_parts(texts: Sequence[str], out: str, overwrite: bool) -> None:
+    """Refuse what goes with a single file, but not with a folder of parts."""
+    if overwrite:
+        raise ConfigError(
+            f"{out} is a folder of parts, which --overwrite does not replace; remove it yourself"
+        )
+    if Path(out.rstrip("/")).suffix in (".jsonl", ".npz", ".h5", ".hdf5", ".parquet"):
+        raise ConfigError(
+            f"{out} would be a folder of parts, but is named like a file; leave the suffix out"
+        )
+    for text in texts:
+        if not is_address(text) and not Path(text).is_file():
+            raise DataError(f"{text[:60]!r} is no file; a folder of parts is made from files")
 
 
 def check_choice(flag: str, value: str, choices: Any) -> None:

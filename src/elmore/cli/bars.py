@@ -1,9 +1,10 @@
 """Progress bars on standard error: of texts, of preparing a corpus, of training."""
 
+import logging
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from rich.progress import (
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from elmore.corpus.parts import PartRecord
     from elmore.pretrain.trainer import Report
     from elmore.tasks.fit import FitEvent
 
@@ -46,6 +48,33 @@ def progress_bar(*, shown: bool) -> Progress:
         disable=not (shown and sys.stderr.isatty()),
         transient=True,
     )
+
+
+@contextmanager
+def parts_bar(
+    name: str, counted: str, ray: str | None
+) -> "Iterator[Callable[[int, PartRecord], None]]":
+    """Give what shows each finished part on a bar; `counted` is what its speed is measured in."""
+    if ray is not None:  # say how many workers there are
+        log = logging.getLogger("elmore.scale")
+        log.setLevel(logging.INFO)
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("elmore: %(message)s"))
+        log.addHandler(handler)
+    try:
+        with progress_bar(shown=True) as bar:
+            task = bar.add_task(name, total=None, tokens=0)
+
+            def on_part(n_blocks: int, record: "PartRecord") -> None:
+                tokens = bar.tasks[task].fields["tokens"] + record.counts[counted]
+                bar.update(task, total=n_blocks, advance=1, tokens=tokens)
+
+            yield on_part
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("finished parts are kept; the same command resumes") from None
+    finally:
+        if ray is not None:
+            log.removeHandler(handler)
 
 
 class _Stages:

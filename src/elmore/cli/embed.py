@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from elmore.cli import arguments
-from elmore.cli.bars import progress_bar
+from elmore.cli.bars import parts_bar, progress_bar
 from elmore.cli.inputs import count_texts, read_input
 from elmore.cli.terminal import TablePrinter, is_terminal
 from elmore.corpus.lines import MAX_LINE_BYTES
@@ -17,7 +17,7 @@ from elmore.errors import ConfigError
 def embed(
     *texts: Annotated[str, Parameter(allow_leading_hyphen=True)],
     model: Annotated[str, Parameter(alias="-m")] = "en",
-    out: Annotated[Path | None, Parameter(alias="-o")] = None,
+    out: Annotated[str | None, Parameter(alias="-o")] = None,
     overwrite: Annotated[bool, Parameter(negative="")] = False,
     layers: Annotated[
         Literal["mix", "all", "top", "context", "expected"] | int,
@@ -35,6 +35,9 @@ def embed(
     word_vectors: Path | None = None,
     batch_tokens: Annotated[int, Parameter(converter=arguments.whole_number)] = 4096,
     device: str = "cpu",
+    processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    ray: str | None = None,
+    block_bytes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
 ) -> None:
     """Compute one vector per word, or per text (--pooling).
 
@@ -44,11 +47,13 @@ def embed(
     ----------
     texts
         Texts and files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also
-        compressed; - is standard input, which is also read if nothing is given.
+        compressed, also at addresses such as s3://bucket/*.zst; - is standard input, which is
+        also read if nothing is given.
     model
         A model folder, the name of a bundled model, or hf://owner/name.
     out
-        Where to write: .jsonl, .npz, .h5 (AllenNLP's layout) or .parquet.
+        Where to write: .jsonl, .npz, .h5 (AllenNLP's layout) or .parquet; or a folder of .parquet
+        parts: a name that ends in /, or an address such as s3://bucket/vectors.
     overwrite
         Replace --out if it exists.
     layers
@@ -78,7 +83,15 @@ def embed(
         Tokens in a batch.
     device
         The device to run on: cpu, cuda, cuda:1, …
+    processes
+        For a folder of parts: processes, of one thread each; default: one for each core.
+    ray
+        For a folder of parts: the Ray cluster to run on: auto (the one that this machine is in),
+        ray://HOST:PORT, or local; one of its CPUs stays free.
+    block_bytes
+        For a folder of parts: bytes of text in a part; default: 1,048,576.
     """
+    from elmore.corpus.blocks import BLOCK_BYTES
     from elmore.embed import (
         CorpusOptions,
         Elmo,
@@ -89,9 +102,16 @@ def embed(
         spool_folder,
     )
 
-    if out is not None:
-        check_out(out)
-        if out.exists() and not overwrite and not spool_folder(out).exists():
+    if out is not None and arguments.is_parts_folder(out):
+        arguments.check_parts(texts, out, overwrite)
+    elif processes is not None or ray is not None or block_bytes is not None:
+        raise ConfigError(
+            "--processes, --ray and --block-bytes are for a folder of parts; end its name in /, "
+            "such as --out vectors/"
+        )
+    elif out is not None:
+        check_out(Path(out))
+        if Path(out).exists() and not overwrite and not spool_folder(Path(out)).exists():
             raise ConfigError(f"{out} exists already; add --overwrite, or choose another --out")
     options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences, pooling)
     lines = (text for (text,) in read_input(texts, [text_field], max_line_bytes=max_line_bytes))
@@ -104,6 +124,19 @@ def embed(
         precision=precision,
         device=device,
     )
+    if out is not None and arguments.is_parts_folder(out):
+        from elmore.scale import embed_parts
+
+        with parts_bar("embedding", "n_tokens", ray) as on_part:
+            done = embed_parts(
+                elmo, texts, out, options, text_field=text_field,
+                block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes,
+                n_processes=arguments.n_processes(processes if device == "cpu" else processes or 1),
+                ray=ray, max_line_bytes=max_line_bytes, on_part=on_part,
+            ).totals  # fmt: skip
+        if sys.stderr.isatty():
+            sys.stderr.write(f"{out}: {done['n_texts']:,} texts, {done['n_tokens']:,} tokens\n")
+        return
     with progress_bar(shown=out is not None or not is_terminal()) as bar:
         n_texts = None if split_sentences else count_texts(texts)
         task = bar.add_task("embedding", total=n_texts, tokens=0)
@@ -121,9 +154,9 @@ def embed(
                 writer.write(number, text)
             return
         try:
-            size = embed_corpus(elmo, lines, out, options, on_progress)
+            size = embed_corpus(elmo, lines, Path(out), options, on_progress)
         except KeyboardInterrupt:
-            kept = spool_folder(out).exists()
+            kept = spool_folder(Path(out)).exists()
             raise KeyboardInterrupt("the same command resumes from here" if kept else "") from None
     if sys.stderr.isatty():
         sys.stderr.write(f"{out}: {size.n_texts:,} texts, {size.n_tokens:,} tokens\n")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from elmore.cli import arguments
-from elmore.cli.bars import progress_bar
+from elmore.cli.bars import parts_bar
 from elmore.cli.terminal import print_result
 from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def index(
-    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
-    out: Annotated[Path, Parameter(alias="-o")],
+    *texts: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    out: Annotated[str, Parameter(alias="-o")],
     model: Annotated[str, Parameter(alias="-m")] = "en",
     layers: str = "expected",
     words: str | None = None,
@@ -26,6 +26,9 @@ def index(
     tokenizer: str | None = None,
     text_field: str = "text",
     max_line_bytes: arguments.MaxLineBytes = MAX_LINE_BYTES,
+    processes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
+    ray: str | None = None,
+    block_bytes: Annotated[int | None, Parameter(converter=arguments.whole_number)] = None,
 ) -> None:
     """Build an index of the word occurrences of a corpus: their vectors and sentences.
 
@@ -35,9 +38,10 @@ def index(
     Parameters
     ----------
     texts
-        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed.
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed, also at
+        addresses such as s3://bucket/*.zst.
     out
-        The folder to make.
+        The folder to make, also at an address.
     model
         A bundled name, a model folder or hf://owner/name.
     layers
@@ -55,20 +59,29 @@ def index(
         of the model's own.
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
+    processes
+        Processes, of one thread each; default: one for each core.
+    ray
+        The Ray cluster to run on: auto (the one that this machine is in), ray://HOST:PORT, or
+        local; one of its CPUs stays free.
+    block_bytes
+        Bytes of text in a block, the unit of work; default: 1,048,576.
     """
-    from elmore.corpus.files import STANDARD_INPUT, check_texts, describe_text, read_texts
+    from elmore.corpus.blocks import BLOCK_BYTES
+    from elmore.corpus.files import STANDARD_INPUT, check_texts
     from elmore.embed import Elmo
-    from elmore.senses.build import build_index
-    from elmore.senses.index_file import IndexConfig
+    from elmore.scale import index_parts
+    from elmore.senses.index_file import FACTS, IndexConfig
+    from elmore.stores import as_path, as_paths
     from elmore.text.sentences import check_language
 
     if not texts:
         raise ConfigError("there is no text; name the files of the corpus")
-    if STANDARD_INPUT in texts:
+    if str(STANDARD_INPUT) in texts:
         raise ConfigError("standard input cannot be read twice, which resuming needs; name a file")
     if split_sentences is not None:
         check_language(split_sentences)
-    check_texts(texts)
+    check_texts(as_paths(texts))
     elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
     config = IndexConfig(
         layers=_layers(layers, elmo.n_layers),
@@ -76,30 +89,21 @@ def index(
         max_per_word=max_per_word,
         split_sentences=split_sentences,
     )
-    with progress_bar(shown=True) as bar:
-        task = bar.add_task("indexing", total=None, tokens=0)
-        n_kept = 0
-
-        def on_progress(n_lines: int, n_occurrences: int) -> None:
-            nonlocal n_kept
-            n_kept += n_occurrences
-            bar.update(task, advance=n_lines, tokens=n_kept)
-
-        try:
-            found = build_index(
-                elmo, read_texts(texts, text_field, max_line_bytes=max_line_bytes), out, config,
-                source=[{**describe_text(path), "field": text_field} for path in texts],
-                on_progress=on_progress,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(f"{out} keeps what is done; the same command resumes") from None
-    size = sum(path.stat().st_size for path in out.iterdir())
+    with parts_bar("indexing", "n_occurrences", ray) as on_part:
+        found = index_parts(
+            elmo, texts, out, config, text_field=text_field,
+            block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes,
+            n_processes=arguments.n_processes(processes),
+            ray=ray, max_line_bytes=max_line_bytes, on_part=on_part,
+        )  # fmt: skip
+    size = sum(record.size for record in (found.files or {}).values())
+    size += (as_path(out) / FACTS).stat().st_size
     facts = {
-        "index": str(out),
-        "occurrences": len(found),
-        "words": len(found.words),
+        "index": out,
+        "occurrences": found.facts.n_occurrences,
+        "words": found.facts.n_words,
         "sentences": found.facts.n_sentences,
-        "layers": found.layers,
+        "layers": list(found.config.layers),
         "size": size,
     }
     print_result(facts, facts | {"size": f"{size / 1e6:,.1f} MB"})

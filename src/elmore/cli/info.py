@@ -1,4 +1,4 @@
-"""`elmore info`: what a model folder holds."""
+"""`elmore info`: what a model folder, a folder of vectors or an index holds."""
 
 from typing import Any
 
@@ -9,12 +9,18 @@ def info(model: str = "en") -> None:
     """Show the architecture and metadata of a model: a table on a terminal, JSON in a pipe.
 
     For published weights, which have no checksum of their own, the SHA-256 of each file is shown.
+    Of a folder of vectors or an index, show what it holds.
 
     Parameters
     ----------
     model
-        A model folder, the name of a bundled model, or hf://owner/name.
+        A model folder, the name of a bundled model, or hf://owner/name; or a folder of parts that
+        elmore embed has written, or an index, also at an address such as s3://bucket/vectors.
     """
+    found = _data_set(model)
+    if found is not None:
+        print_result(found)
+        return
     from elmore.corpus.files import fingerprint
     from elmore.formats import Pretrained, model_folder, read_pretrained, unchecked_weights
     from elmore.model import ConcatConfig
@@ -67,3 +73,44 @@ def info(model: str = "en") -> None:
     if weights := unchecked_weights(model_folder(model)):
         facts["sha256"] = {path.name: fingerprint(path)["sha256"] for path in weights}
     print_result(facts)
+
+
+def _data_set(name: str) -> dict[str, Any] | None:
+    """Return the facts of a folder of vectors or of an index; None if it is neither."""
+    from elmore.corpus.parts import PartsFolder, read_parts, totals_of
+    from elmore.senses.index_file import read_facts
+    from elmore.stores import as_path
+
+    if name.startswith("hf://"):
+        return None
+    root = as_path(name)
+    if (index := read_facts(root)) is not None:
+        return {
+            "index": name,
+            "occurrences": index.facts.n_occurrences,
+            "words": index.facts.n_words,
+            "sentences": index.facts.n_sentences,
+            "layers": list(index.config.layers),
+            "dim": index.dim,
+            "model": index.model.source,
+            "size": sum(record.size for record in (index.files or {}).values()),
+            "corpus": [text["name"] for text in index.corpus],
+            "finished": index.facts.is_whole,
+        }
+    if (manifest := read_parts(root)) is None:
+        return None
+    parts = manifest.parts or PartsFolder(root, manifest).finished_records()
+    totals = {name.removeprefix("n_"): count for name, count in totals_of(parts).items()}
+    return {
+        manifest.kind: name,
+        **totals,
+        "parts": len(parts),
+        "blocks": len(manifest.blocks),
+        "finished": manifest.parts is not None,
+        "size": sum(file.size for part in parts for file in part.files.values()),
+        "layers": manifest.job["layers"],
+        **({"dtype": manifest.job["dtype"]} if manifest.kind == "vectors" else {}),
+        "tokenizer": manifest.job["tokenizer"],
+        "model": manifest.job["model"],
+        "corpus": [file.name for file in manifest.corpus],
+    }

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from elmore.corpus.files import STANDARD_INPUT, read_fields
+from elmore.corpus.files import STANDARD_INPUT, check_texts, read_fields
 from elmore.corpus.records import record_format
 from elmore.errors import ConfigError, DataError
+from elmore.stores import as_path, as_paths, is_address
 
 _STDIN = str(STANDARD_INPUT)
 
@@ -28,11 +29,23 @@ def read_input(
         raise DataError("there is nothing to read; give texts, name a file, or pipe text in")
     for one in given:
         _check(one)
-    return _read(given or [_STDIN], fields, max_line_bytes)
+    texts = [text for one in given for text in _expanded(one)]
+    return _read(texts or [_STDIN], fields, max_line_bytes)
+
+
+def is_remote(one: str) -> bool:
+    """Return whether an argument is the address of a file, such as s3://bucket/file.txt."""
+    return is_address(one) and len(one.split()) == 1
+
+
+def _expanded(one: str) -> list[str]:
+    return [str(path) for path in as_paths([one])] if is_remote(one) else [one]
 
 
 def count_texts(given: Sequence[str]) -> int | None:
     """Return how many texts there are, where that can be known before they are read."""
+    if any(map(is_remote, given)):
+        return None
     sizes = [_count_lines(Path(one)) if _is_file(one) else 1 for one in given]
     return None if not given or _STDIN in given or None in sizes else sum(filter(None, sizes))
 
@@ -43,6 +56,8 @@ def _read(
     for one in given:
         if one == _STDIN or _is_file(one):
             yield from read_fields(Path(one), fields, max_line_bytes=max_line_bytes)
+        elif is_remote(one):
+            yield from read_fields(as_path(one), fields, max_line_bytes=max_line_bytes)
         else:
             yield (one,)
 
@@ -51,6 +66,9 @@ def _check(one: str) -> None:
     """Refuse what was meant as an option or a file but is none, and bytes that are no text."""
     if re.fullmatch(r"--?[A-Za-z][\w-]*(=.*)?", one):
         raise ConfigError(f"there is no option {one}; if it is a text, put a space before it")
+    if is_remote(one):
+        check_texts(as_paths([one]))
+        return
     looks_like_file = len(one.split()) == 1 and (
         Path(one).suffix[1:].isalnum() or one.startswith(("./", "../", "/", "~"))
     )

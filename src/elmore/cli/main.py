@@ -35,6 +35,7 @@ COMMANDS = {
     "skipgram": "Train static vectors, one for each word, on your own text.",
     "calibrate": "Measure the mean and standard deviation of each layer, to standardize vectors.",
     "verify": "Check the files of any elmore folder against their checksums.",
+    "export-vectors": "Export vectors or an index to Parquet, LanceDB or NumPy memory maps.",
     "convert": "Convert a model from or to the published format.",
     "export": "Export a model to ONNX.",
     "push": "Upload a model to the Hugging Face hub.",
@@ -52,7 +53,8 @@ def make_app(command: str | None = None) -> App:
     )
     for verb, summary in COMMANDS.items():
         help_ = None if verb == command else summary
-        app.command(f"elmore.cli.{verb}:{verb}", name=verb, help=help_)  # imported when it is used
+        module = verb.replace("-", "_")
+        app.command(f"elmore.cli.{module}:{module}", name=verb, help=help_)  # imported when used
     return app
 
 

@@ -15,7 +15,7 @@ from elmore.errors import ConfigError
 
 
 def pretrain(
-    *texts: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    *texts: Annotated[str, Parameter(allow_leading_hyphen=True)],
     out: Annotated[Path, Parameter(alias="-o")],
     recipe: str | None = None,
     start: Annotated[str | None, Parameter(name="--from")] = None,
@@ -29,8 +29,9 @@ def pretrain(
     Parameters
     ----------
     texts
-        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
-        standard input. Without any, an unfinished run is resumed.
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed, also at
+        addresses such as s3://bucket/*.zst; - is standard input. Without any, an unfinished run is
+        resumed.
     out
         The folder of the run; the trained model is written to its folder "model".
     recipe
@@ -49,6 +50,7 @@ def pretrain(
     from elmore.pretrain.recipes import read_recipe
     from elmore.pretrain.run import MODEL, recipe_of_run
     from elmore.pretrain.run import pretrain as run_pretraining
+    from elmore.stores import as_paths
 
     given = changes(flags)
     recipe = recipe or recipe_of_run(out) or "small-cpu"
@@ -67,7 +69,7 @@ def pretrain(
         TrainingBar(shown=is_first) as training,
     ):
         found = run_pretraining(
-            texts,
+            as_paths(texts),
             out,
             chosen,
             start=begin,

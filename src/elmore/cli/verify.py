@@ -16,6 +16,7 @@ _KINDS = {
     ("config.json", "elmore-task-1"): "elmore.tasks.saved:verify_task",
     ("config.json", "elmore-static-1"): "elmore.static.vectors:verify_static",
     ("index.json", "elmore-index-1"): "elmore.senses.verify:verify_index",
+    ("_manifest.json", "elmore-parts-1"): "elmore.corpus.parts:verify_parts",
     ("manifest.json", "elmore-corpus-1"): "elmore.corpus.shards:verify_corpus",
     ("run.json", None): "elmore.pretrain.verify:verify_run",
 }
@@ -31,7 +32,8 @@ def verify(folder: str) -> None:
     ----------
     folder
         A model folder, the name of a bundled model, or hf://owner/name; or the folder of a trained
-        task, of static vectors, of an index, of a prepared corpus or of a training run.
+        task, of static vectors, of an index, of parts of vectors, of a prepared corpus or of a
+        training run.
     """
     from elmore.formats import model_folder
 

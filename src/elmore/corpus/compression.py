@@ -13,10 +13,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 from elmore.errors import DataError, MissingExtraError
+from elmore.stores import AnyPath
 
 _BYTES_AT_ONCE = 2**16
 _ZSTD_BYTES_AT_ONCE = 2**8  # a block of 4 bytes may hold 128 kB, so that these hold 8 MB at most
@@ -26,14 +26,24 @@ _ZIP_DAMAGE = (zipfile.BadZipFile, OSError, LookupError, ValueError, OverflowErr
 
 
 @contextmanager
-def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
+def open_decompressed(path: AnyPath) -> Iterator[IO[bytes]]:
     """Open a file, compressed or not, for its decompressed bytes."""
-    opener = _OPENERS.get(path.suffix.lower(), Path.open)
-    if path.suffix.lower() in _OPENERS and path.is_file() and path.stat().st_size == 0:
+    opener = _OPENERS.get(path.suffix.lower())
+    if opener is not None and path.is_file() and path.stat().st_size == 0:
         raise damaged(path, "it is empty")  # gzip takes an empty file for an empty archive
-    try:
-        with opener(path, "rb") as file:
+    with finding_damage(path), path.open("rb") as raw:
+        if opener is None:
+            yield raw
+            return
+        with opener(raw, path) as file:
             yield file
+
+
+@contextmanager
+def finding_damage(path: AnyPath) -> Iterator[None]:
+    """Say that a file is damaged where a library says so in its own way."""
+    try:
+        yield
     except (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, MemoryError) as error:
         raise damaged(path, error) from None
     except OSError as error:
@@ -42,20 +52,20 @@ def open_decompressed(path: Path) -> Iterator[IO[bytes]]:
         raise damaged(path, error) from None
 
 
-def decompressed_name(path: Path) -> str:
+def decompressed_name(path: AnyPath) -> str:
     """Return a file's name without the suffix of its compression."""
     return path.stem if path.suffix.lower() in _OPENERS else path.name
 
 
-def damaged(path: Path, why: object) -> DataError:
+def damaged(path: AnyPath, why: object) -> DataError:
     """Return the error for a file that cannot be read to its end."""
     reason = " ".join(str(why).split())[:200]  # Parquet's has several lines
     return DataError(f"{path} is damaged or truncated ({reason}); download it again")
 
 
 @contextmanager
-def _open_zip(path: Path, mode: str) -> Iterator[IO[bytes]]:
-    with path.open("rb") as raw, _open_archive(raw, path) as archive:
+def _open_zip(raw: IO[bytes], path: AnyPath) -> Iterator[IO[bytes]]:
+    with _open_archive(raw, path) as archive:
         files = [file for file in archive.infolist() if not file.filename.endswith("/")]
         if len(files) != 1:
             raise DataError(f"{path} holds {len(files)} files; extract the one that you want")
@@ -71,7 +81,7 @@ def _open_zip(path: Path, mode: str) -> Iterator[IO[bytes]]:
             yield io.BufferedReader(content, _BYTES_AT_ONCE)  # type: ignore[type-var]
 
 
-def _open_archive(raw: IO[bytes], path: Path) -> zipfile.ZipFile:
+def _open_archive(raw: IO[bytes], path: AnyPath) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(raw)
     except NotImplementedError as error:
@@ -80,19 +90,25 @@ def _open_archive(raw: IO[bytes], path: Path) -> zipfile.ZipFile:
         raise damaged(path, error) from None
 
 
-def _unknown_method(path: Path, error: object) -> DataError:
+def _unknown_method(path: AnyPath, error: object) -> DataError:
     return DataError(
         f"{path} cannot be decompressed ({error}); extract it yourself, or compress it as most "
         "programs do (deflate)"
     )
 
 
-def _open_zstd(path: Path, mode: str) -> IO[bytes]:
+def open_zstd(raw: IO[bytes]) -> IO[bytes]:
+    """Decompress the frames of Zstandard that follow in a file."""
+    return io.BufferedReader(_ZstdFile(raw, import_zstandard()), _BYTES_AT_ONCE)
+
+
+def import_zstandard() -> Any:
+    """Return the library that reads .zst."""
     try:
         import zstandard  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("reading .zst", "pretrain") from None
-    return io.BufferedReader(_ZstdFile(path, zstandard), _BYTES_AT_ONCE)
+    return zstandard
 
 
 class _ZstdFile(io.RawIOBase):
@@ -101,8 +117,8 @@ class _ZstdFile(io.RawIOBase):
     zstandard's own reader takes a truncated file for a whole one.
     """
 
-    def __init__(self, path: Path, zstandard: Any) -> None:
-        self._file = path.open("rb")
+    def __init__(self, file: IO[bytes], zstandard: Any) -> None:
+        self._file = file
         self._zstandard = zstandard
         self._frame: Any = None
         self._compressed = b""
@@ -130,15 +146,11 @@ class _ZstdFile(io.RawIOBase):
         buffer[:n], self._decompressed = self._decompressed[:n], self._decompressed[n:]
         return n
 
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
-
-_OPENERS: dict[str, Callable[[Path, str], Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-    ".zst": _open_zstd,
+_OPENERS: dict[str, Callable[[IO[bytes], AnyPath], Any]] = {
+    ".gz": lambda raw, _: gzip.GzipFile(fileobj=raw),
+    ".bz2": lambda raw, _: bz2.BZ2File(raw),
+    ".xz": lambda raw, _: lzma.LZMAFile(raw),  # noqa: SIM115  closed by its user
+    ".zst": lambda raw, _: open_zstd(raw),
     ".zip": _open_zip,
 }

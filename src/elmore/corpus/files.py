@@ -16,11 +16,12 @@ from elmore.corpus.compression import open_decompressed
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines
 from elmore.corpus.records import Record, read_records, record_format, value_of
 from elmore.errors import DataError
+from elmore.stores import AnyPath, RemotePath
 
 STANDARD_INPUT = Path("-")
 
 
-def check_texts(paths: Sequence[Path]) -> None:
+def check_texts(paths: Sequence[AnyPath]) -> None:
     """Refuse files that cannot be read, before any is read."""
     for path in paths:
         if path == STANDARD_INPUT:
@@ -31,11 +32,14 @@ def check_texts(paths: Sequence[Path]) -> None:
             raise DataError(f"{path} does not exist; expected a file of text")
 
 
-def describe_text(path: Path) -> dict[str, Any]:
+def describe_text(path: AnyPath) -> dict[str, Any]:
     """Return what identifies a text: its name, its size and its hash.
 
-    Standard input and pipes can be read only once, so they have a name alone.
+    Standard input and pipes can be read only once, so they have a name alone; what is on a remote
+    store is not read for its hash.
     """
+    if isinstance(path, RemotePath):
+        return {"name": path.name, "size": path.stat().st_size}
     is_file = path != STANDARD_INPUT and path.is_file()
     return {"name": path.name, **(fingerprint(path) if is_file else {})}
 
@@ -48,7 +52,7 @@ def fingerprint(path: Path) -> dict[str, Any]:
 
 
 def read_texts(
-    paths: Sequence[Path], text_field: str, *, max_line_bytes: int = MAX_LINE_BYTES
+    paths: Sequence[AnyPath], text_field: str, *, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[str]:
     """Yield the lines of the files in order, without line ends and blank lines.
 
@@ -63,7 +67,7 @@ def read_texts(
 
 
 def read_fields(
-    path: Path, fields: Sequence[str], *, max_line_bytes: int = MAX_LINE_BYTES
+    path: AnyPath, fields: Sequence[str], *, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[str, ...]]:
     """Yield these fields of each record, or each line of plain text by itself, also if blank."""
     form = record_format(path)
@@ -73,18 +77,11 @@ def read_fields(
                 yield (line,)
         return
     for where, record in read_records(path, form, fields, max_line_bytes=max_line_bytes):
-        yield tuple(_text(record, field, where) for field in fields)
+        yield tuple(text_of(record, field, where) for field in fields)
 
 
-def _name(path: Path) -> str:
-    return "standard input" if path == STANDARD_INPUT else str(path)
-
-
-def _open(path: Path) -> AbstractContextManager[IO[bytes]]:
-    return nullcontext(sys.stdin.buffer) if path == STANDARD_INPUT else open_decompressed(path)
-
-
-def _text(record: Record, field: str, where: str) -> str:
+def text_of(record: Record, field: str, where: str) -> str:
+    """Return the text in a field of a record."""
     value = value_of(record, field, where)
     if not isinstance(value, str):
         raise DataError(
@@ -92,3 +89,11 @@ def _text(record: Record, field: str, where: str) -> str:
         )
     # JSON can hold a lone surrogate, which UTF-8 cannot encode.
     return value.encode("utf-8", "ignore").decode("utf-8")
+
+
+def _name(path: AnyPath) -> str:
+    return "standard input" if path == STANDARD_INPUT else str(path)
+
+
+def _open(path: AnyPath) -> AbstractContextManager[IO[bytes]]:
+    return nullcontext(sys.stdin.buffer) if path == STANDARD_INPUT else open_decompressed(path)

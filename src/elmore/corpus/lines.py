@@ -30,11 +30,16 @@ def limited_lines(
 
 
 def decode_lines(
-    lines: IO[bytes] | Iterable[bytes], source: str, *, max_line_bytes: int = MAX_LINE_BYTES
+    lines: IO[bytes] | Iterable[bytes],
+    source: str,
+    *,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    is_start: bool = True,
 ) -> Iterator[str]:
     """Decode UTF-8 lines and drop their ends; `source` is what the error calls the file.
 
-    Of a file, a line longer than `max_line_bytes` is refused.
+    Of a file, a line longer than `max_line_bytes` is refused. A byte order mark is dropped, unless
+    the lines are not the start of a file.
     """
     if readline := getattr(lines, "readline", None):
         lines = limited_lines(readline, source, max_line_bytes)
@@ -46,6 +51,6 @@ def decode_lines(
                 f"{source} is not UTF-8: line {number}, byte {error.start + 1} "
                 f"(0x{line[error.start]:02x}); save it as UTF-8 and try again"
             ) from None
-        if number == 1:
+        if number == 1 and is_start:
             text = text.removeprefix("\ufeff")
         yield text.removesuffix("\n").removesuffix("\r")

@@ -32,6 +32,7 @@ from elmore.corpus.word_counts import CommonWords, WordCounter
 from elmore.corpus.word_ids import Numbering
 from elmore.errors import ConfigError, DataError
 from elmore.folders import new_folder, write_json
+from elmore.stores import AnyPath
 from elmore.text import Vocab, tokenizer_by_name
 
 OnStage = Callable[[str, int], None]
@@ -41,7 +42,7 @@ _COVERAGE_SIZES = (1_000, 10_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 
 
 def prepare(
-    paths: Sequence[Path],
+    paths: Sequence[AnyPath],
     folder: Path,
     config: CorpusConfig,
     *,
@@ -117,7 +118,7 @@ class _Tokenized:
 
 
 def _tokenize(
-    paths: Sequence[Path],
+    paths: Sequence[AnyPath],
     work: Path,
     config: CorpusConfig,
     n_processes: int,
@@ -140,7 +141,7 @@ def _tokenize(
     return _Tokenized(n_lines, common_words(counter, config, paths))
 
 
-def check_inputs(paths: Sequence[Path], config: CorpusConfig, n_processes: int) -> None:
+def check_inputs(paths: Sequence[AnyPath], config: CorpusConfig, n_processes: int) -> None:
     """Refuse bad arguments before anything is read."""
     if n_processes < 1:
         raise ConfigError(f"n_processes is {n_processes}; expected at least 1")
@@ -148,7 +149,9 @@ def check_inputs(paths: Sequence[Path], config: CorpusConfig, n_processes: int) 
     check_texts(paths)
 
 
-def common_words(counter: WordCounter, config: CorpusConfig, paths: Sequence[Path]) -> CommonWords:
+def common_words(
+    counter: WordCounter, config: CorpusConfig, paths: Sequence[AnyPath]
+) -> CommonWords:
     """Return the most frequent words of `paths`; refuse a text without any."""
     words = counter.most_common(config.max_words - N_MARKS, config.min_count)
     if not words.n_distinct:

@@ -14,6 +14,7 @@ from typing import Any
 from elmore.corpus.compression import damaged, decompressed_name, open_decompressed
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
 from elmore.errors import DataError, MissingExtraError
+from elmore.stores import AnyPath
 
 Record = dict[str, Any]
 
@@ -21,13 +22,13 @@ _FORMATS = {"jsonl": "jsonl", "json": "jsonl", "csv": "csv", "tsv": "tsv", "parq
 _ROWS_AT_ONCE = 1000
 
 
-def record_format(path: Path) -> str | None:
+def record_format(path: AnyPath) -> str | None:
     """Return the format of a file of records by its name, None for any other file."""
     return _FORMATS.get(Path(decompressed_name(path)).suffix.lower().removeprefix("."))
 
 
 def read_records(
-    path: Path, form: str, fields: Sequence[str], *, max_line_bytes: int = MAX_LINE_BYTES
+    path: AnyPath, form: str, fields: Sequence[str], *, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[str, Record]]:
     """Yield the place and the values of each record that is not blank (.parquet: `fields`)."""
     if form == "parquet":
@@ -46,7 +47,7 @@ def value_of(record: Record, field: str, where: str) -> Any:
 
 
 def numbered_lines(
-    path: Path, *, latin_1: bool = False, max_line_bytes: int = MAX_LINE_BYTES
+    path: AnyPath, *, latin_1: bool = False, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[str, str]]:
     """Yield the place and the text of each line that is not blank."""
     with open_decompressed(path) as file:
@@ -68,17 +69,20 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join([*some, *["…"] * (len(names) > 10)])
 
 
-def _read_json_lines(path: Path, max_line_bytes: int) -> Iterator[tuple[str, Record]]:
+def _read_json_lines(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, Record]]:
     for where, line in numbered_lines(path, max_line_bytes=max_line_bytes):
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{where} is not JSON ({error}); expected an object a line") from None
-        if not isinstance(record, dict):
-            raise DataError(
-                f"{where} holds a JSON {type(record).__name__}; expected an object a line"
-            )
-        yield where, record
+        yield where, parse_json_line(line, where)
+
+
+def parse_json_line(line: str, where: str) -> Record:
+    """Return the record of a line of JSON."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where} is not JSON ({error}); expected an object a line") from None
+    if not isinstance(record, dict):
+        raise DataError(f"{where} holds a JSON {type(record).__name__}; expected an object a line")
+    return record
 
 
 def _with_header(rows: Iterator[tuple[str, list[str]]]) -> Iterator[tuple[str, Record]]:
@@ -94,12 +98,12 @@ def _with_header(rows: Iterator[tuple[str, list[str]]]) -> Iterator[tuple[str, R
             yield where, dict(zip(header, row, strict=True))
 
 
-def _split_tabs(path: Path, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
+def _split_tabs(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
     for where, line in numbered_lines(path, max_line_bytes=max_line_bytes):
         yield where, line.split("\t")
 
 
-def _split_commas(path: Path, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
+def _split_commas(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
     with open_decompressed(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         rows = csv.reader(limited_lines(text.readline, str(path), max_line_bytes), strict=True)
@@ -113,14 +117,14 @@ def _split_commas(path: Path, max_line_bytes: int) -> Iterator[tuple[str, list[s
             ) from None
 
 
-def _read_parquet(path: Path, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:
+def _read_parquet(path: AnyPath, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:
     try:
         import pyarrow  # noqa: PLC0415
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("reading .parquet", "parquet") from None
     try:
-        with parquet.ParquetFile(path) as file:
+        with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
             columns = file.schema_arrow.names
             for field in fields:
                 if field not in columns:

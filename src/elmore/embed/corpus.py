@@ -56,6 +56,15 @@ class CorpusOptions:
         if self.pooling is not None and self.keep_sentence_marks:
             raise ConfigError("pooling leaves the sentence marks out; leave one of the two out")
 
+    def shape(self, elmo: Elmo) -> tuple[int, int]:
+        """Return the number of layers of a token, and the dimensions of each."""
+        return elmo.n_layers if self.layers == "all" else 1, layers_dim(self.layers, elmo.dim)
+
+    def block_tokens(self, elmo: Elmo) -> int:
+        """Return the most tokens whose vectors are in memory."""
+        n_layers, dim = self.shape(elmo)
+        return max(1, min(_MAX_BLOCK_TOKENS, self.block_numbers // (n_layers * dim)))
+
 
 OnEmbedded = Callable[[int, int | None], None]
 """Is called with the numbers of further texts and tokens; None tokens: they were done before."""
@@ -73,8 +82,8 @@ def embed_lines(
     elmo: Elmo, lines: Iterable[str], options: CorpusOptions, on_progress: OnEmbedded
 ) -> Iterator[TokenVectors]:
     """Yield the vectors of the texts in `lines`, one after the other."""
-    for block in _blocks(elmo, iter(lines), options, _TOKENS_AT_ONCE):
-        yield from _embed(elmo, block, options, on_progress)
+    for block in tokenized_blocks(elmo, iter(lines), options, _TOKENS_AT_ONCE):
+        yield from embed_texts(elmo, block, options, on_progress)
 
 
 def embed_corpus(
@@ -105,16 +114,15 @@ def _embed_corpus(
     *,
     on_progress: OnEmbedded,
 ) -> CorpusSize:
-    n_layers = elmo.n_layers if options.layers == "all" else 1
-    dim = layers_dim(options.layers, elmo.dim)
-    max_tokens = max(1, min(_MAX_BLOCK_TOKENS, options.block_numbers // (n_layers * dim)))
+    n_layers, dim = options.shape(elmo)
+    max_tokens = options.block_tokens(elmo)
     for n_texts in spool.skip_finished(lines):
         on_progress(n_texts, None)
     with ThreadPoolExecutor(1) as writer:
         writing: Future[None] | None = None
-        for block in _ahead(_blocks(elmo, lines, options, max_tokens)):
+        for block in _ahead(tokenized_blocks(elmo, lines, options, max_tokens)):
             elmo.cache.clear()
-            vectors = _embed(elmo, block, options, on_progress)
+            vectors = embed_texts(elmo, block, options, on_progress)
             if writing is not None:
                 writing.result()
             writing = writer.submit(spool.add, block, vectors)
@@ -133,7 +141,7 @@ def spool_folder(out: Path) -> Path:
     return out.with_name(f"{out.name}.blocks")
 
 
-def _blocks(
+def tokenized_blocks(
     elmo: Elmo, lines: Iterator[str], options: CorpusOptions, max_tokens: int
 ) -> Iterator[Block]:
     """Tokenize lines, up to so many tokens or lines a block."""
@@ -152,9 +160,10 @@ def _blocks(
         yield block
 
 
-def _embed(
+def embed_texts(
     elmo: Elmo, block: Block, options: CorpusOptions, on_progress: OnEmbedded
 ) -> list[TokenVectors]:
+    """Return the vectors of the texts of a block."""
     if options.pooling is not None:
         pooled = encode_pooled(
             elmo,

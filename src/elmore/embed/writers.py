@@ -218,7 +218,8 @@ def check_out(path: Path) -> None:
         raise MissingExtraError("a .parquet file", "parquet")
     if path.suffix not in SUFFIXES:
         raise ConfigError(
-            f"{path} does not end in one of {', '.join(SUFFIXES)}, which choose the format"
+            f"{path} does not end in one of {', '.join(SUFFIXES)}, which choose the format, or in "
+            "/ for a folder of .parquet parts"
         )
 
 

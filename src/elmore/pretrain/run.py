@@ -42,6 +42,7 @@ from elmore.pretrain.static_start import (
 )
 from elmore.pretrain.trainer import BEST, LAST, BestFacts, OnUpdate, Trainer
 from elmore.static import StaticVectors
+from elmore.stores import AnyPath
 
 CORPUS, MODEL, NEW_MODEL, RUN = "corpus", "model", "model.new", "run.json"
 
@@ -67,7 +68,7 @@ class PretrainResult:
 
 
 def pretrain(
-    paths: Sequence[Path],
+    paths: Sequence[AnyPath],
     folder: Path,
     recipe: Recipe,
     *,
@@ -137,7 +138,7 @@ def _check_is_run(folder: Path) -> None:
 
 
 def prepare_run(
-    paths: Sequence[Path],
+    paths: Sequence[AnyPath],
     folder: Path,
     recipe: Recipe,
     start: Start | None,

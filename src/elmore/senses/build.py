@@ -42,6 +42,7 @@ from elmore.senses.index_file import (
     vectors_file,
 )
 from elmore.senses.representations import standardized
+from elmore.stores import AnyPath
 from elmore.text import normalize
 
 _LINES_AT_ONCE = 256  # a block, the most that a kill costs
@@ -61,6 +62,36 @@ def build_index(
 
     `on_progress` is told how many more lines were read and occurrences kept.
     """
+    content = new_index_file(elmo, config, source)
+    with locked_folder(folder):
+        begun = read_facts(folder)
+        if begun is not None:
+            check_same(begun, content, folder)
+            content = begun
+        elif {path.name for path in folder.iterdir()} - {LOCK, f"{FACTS}.part"}:
+            raise ConfigError(f"{folder} is not empty and holds no index; choose another name")
+        else:
+            write_json(folder / FACTS, content)
+        facts = content.facts
+        try:
+            if not facts.is_whole:
+                with ExitStack() as stack:
+                    builder = IndexBuilder(elmo, folder, content, stack)
+                    for n_lines, n_kept in builder.read(islice(iter(lines), facts.n_lines, None)):
+                        write_json(folder / FACTS, replace(content, files=builder.records()))
+                        on_progress(n_lines, n_kept)
+            return OccurrenceIndex.load(folder)
+        except ElmoreError:
+            if not facts.n_occurrences:  # nothing to resume from
+                for name in (*file_sizes(facts, config.layers, elmo.dim), CHECKSUMS, FACTS):
+                    (folder / name).unlink(missing_ok=True)
+            raise
+
+
+def new_index_file(
+    elmo: Elmo, config: IndexConfig, source: Sequence[Mapping[str, Any]]
+) -> IndexFile:
+    """Return what index.json says when nothing is indexed yet; refuse layers that there are not."""
     for layer in config.layers:
         if layer not in (*range(elmo.n_layers), "context", "expected"):
             raise ConfigError(
@@ -68,7 +99,7 @@ def build_index(
                 "context and expected"
             )
     calibration = elmo.model.calibration
-    content = IndexFile(
+    return IndexFile(
         format=FORMAT,
         model=IndexedModel(
             source=elmo.source,
@@ -83,32 +114,9 @@ def build_index(
         facts=Facts(),
         files={},
     )
-    with locked_folder(folder):
-        begun = read_facts(folder)
-        if begun is not None:
-            _check_same(begun, content, folder)
-            content = begun
-        elif {path.name for path in folder.iterdir()} - {LOCK, f"{FACTS}.part"}:
-            raise ConfigError(f"{folder} is not empty and holds no index; choose another name")
-        else:
-            write_json(folder / FACTS, content)
-        facts = content.facts
-        try:
-            if not facts.is_whole:
-                with ExitStack() as stack:
-                    builder = _Builder(elmo, folder, content, stack)
-                    for n_lines, n_kept in builder.read(islice(iter(lines), facts.n_lines, None)):
-                        write_json(folder / FACTS, replace(content, files=builder.records()))
-                        on_progress(n_lines, n_kept)
-            return OccurrenceIndex.load(folder)
-        except ElmoreError:
-            if not facts.n_occurrences:  # nothing to resume from
-                for name in (*file_sizes(facts, config.layers, elmo.dim), CHECKSUMS, FACTS):
-                    (folder / name).unlink(missing_ok=True)
-            raise
 
 
-class _Builder:
+class IndexBuilder:
     """Appends blocks of sentences to the files of an index."""
 
     def __init__(self, elmo: Elmo, folder: Path, content: IndexFile, stack: ExitStack) -> None:
@@ -241,7 +249,8 @@ class _Builder:
         return True
 
 
-def _check_same(begun: IndexFile, asked: IndexFile, folder: Path) -> None:
+def check_same(begun: IndexFile, asked: IndexFile, folder: AnyPath) -> None:
+    """Refuse an index that was begun from other text, or with another model or configuration."""
     if begun.corpus != asked.corpus:
         names = ", ".join(text["name"] for text in asked.corpus)
         raise ConfigError(

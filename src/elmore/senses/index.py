@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.checksums import check_file
+from elmore.corpus.parts import read_parts
 from elmore.embed import Elmo
 from elmore.embed.layers import layers_dim
 from elmore.errors import ConfigError, DataError, FormatError
@@ -69,6 +70,8 @@ class OccurrenceIndex:
         """
         folder = Path(folder)
         content = read_facts(folder)
+        if content is None and read_parts(folder) is not None:
+            raise FormatError(f"{folder} is not finished; the command that began it resumes")
         if content is None:
             raise FormatError(f"{folder} has no {FACTS}; expected an index (elmore index)")
         found = cls(folder, content)
@@ -228,6 +231,11 @@ class OccurrenceIndex:
         order, starts = self._by_word
         number = self._word_numbers[word]
         return order[starts[number] : starts[number + 1]]
+
+    def keys(self, start: int, end: int) -> npt.NDArray[np.int32]:
+        """Return the word, the sentence and the place of some occurrences, (N, 3)."""
+        found: npt.NDArray[np.int32] = self._occurrences[start:end]
+        return found
 
     def occurrence(self, row: int) -> Occurrence:
         """Return one occurrence."""

@@ -15,7 +15,6 @@ Vectors of a calibrated model are standardized.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -26,6 +25,7 @@ from elmore.errors import ConfigError
 from elmore.formats.calibration import Layer
 from elmore.metadata import read_metadata
 from elmore.senses.blocks import FIX
+from elmore.stores import AnyPath
 from elmore.text import Normalization
 
 FACTS, OCCURRENCES = "index.json", "occurrences.i32"
@@ -118,7 +118,7 @@ def file_sizes(facts: Facts, layers: Sequence[Layer], dim: int) -> dict[str, int
     }
 
 
-def read_facts(folder: Path) -> IndexFile | None:
+def read_facts(folder: AnyPath) -> IndexFile | None:
     """Read index.json; None if there is none."""
     path = folder / FACTS
     if not path.exists():

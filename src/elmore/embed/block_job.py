@@ -1,0 +1,82 @@
+"""What is wanted of the blocks of a corpus, and the folder of their parts: of vectors or an index.
+
+A job can be pickled and sent to workers, which run its blocks in any order. A block has the same
+bytes wherever it is computed: with one thread, from an empty word cache; and a worker whose model,
+options or torch are not those that the folder was begun with is refused.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from elmore.corpus.blocks import BlockPlan, BlockReader
+from elmore.corpus.parts import PartRecord, PartsFolder
+from elmore.embed.elmo import Elmo
+from elmore.errors import ConfigError
+from elmore.folders import as_json
+
+
+class BlockJob(ABC):
+    """Work on the blocks of a corpus."""
+
+    def __init__(self, elmo: Elmo, plan: BlockPlan, folder: PartsFolder) -> None:
+        self.elmo, self.plan, self.folder = elmo, plan, folder
+        self._reader: BlockReader | None = None
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self.plan.blocks)
+
+    @property
+    def reader(self) -> BlockReader:
+        """What reads the text of blocks, in this process."""
+        if self._reader is None:
+            self._check_worker()
+            self._reader = BlockReader(self.plan)
+        return self._reader
+
+    @abstractmethod
+    def run(self, number: int) -> PartRecord:
+        """Make the part of a block, unless it is there and whole."""
+
+    @abstractmethod
+    def finish(self) -> Any:
+        """Put the parts together, once all blocks are done."""
+
+    def is_enough(self, number: int) -> bool:
+        """Whether the parts up to this one, which are all finished, make the others needless."""
+        return False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_reader": None}  # files stay in their process
+
+    def _check_worker(self) -> None:
+        begun = self.folder.manifest.job
+        for name, value in as_json(fingerprint(self.elmo)).items():
+            if begun.get(name) != value:
+                raise ConfigError(
+                    f"this worker has another {name} ({value}) than the work was begun with "
+                    f"({begun.get(name)}), so its vectors would differ; install the same on all "
+                    "machines"
+                )
+
+
+def fingerprint(elmo: Elmo) -> Mapping[str, str]:
+    """Return all that decides the vectors of a block, apart from the text and the options."""
+    with one_thread():
+        return elmo.fingerprint()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with one thread, so that the bits do not depend on the machine."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(n_threads)
