@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DATA   ?= ../shared/data
 MINUTES ?= 30
+SEED   ?= 0
 KILLS  ?= 100
 
 .PHONY: help setup dev demo test lint types unit fuzz kills bench paper wheel clean
@@ -33,8 +34,8 @@ types: dev
 unit: dev
 	$(BIN)/python -m pytest -n 2
 
-fuzz: dev       ## damage files at random for MINUTES=30 and read them: only clear errors may come out
-	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+fuzz: dev       ## damage files at random and read them: up to 1 M inputs of SEED=0, MINUTES=30 at a time
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 kills: dev      ## kill each command that writes at random moments, KILLS=100 times each, and resume it
 	ELMORE_KILLS=$(KILLS) $(BIN)/python -m pytest -n 2 tests/test_kills.py

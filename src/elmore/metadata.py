@@ -129,7 +129,7 @@ def convert_metadata(
     `where` is what errors call the file, `at` the field of it that `value` is, if it is not all.
     TOML is written by people: errors list the fields that there are, and call an object a table.
     """
-    node = _type_info(description)
+    node = _type_info(description)  # type: ignore[arg-type]  # a class is hashable
     _check_version(value, node, where)
     try:
         found = msgspec.convert(value, description)

@@ -39,24 +39,22 @@ class Progress:
         self.path, self.seed = path, seed
         self.reports: dict[str, dict[str, Report]] = defaultdict(lambda: defaultdict(Report))
         self._saved_at = 0.0
-        self._next_cases: dict[tuple[str, str], int] = {}
-        self._failed: list[Job] = []
         if path.is_file():
             content = json.loads(path.read_text())
             for name, files in content["readers"].items():
                 for file, found in files.items():
                     found["outcomes"] = Counter(found["outcomes"])
-                    report = self.reports[name][file] = Report(**found)
-                    n_found = len(found_cases(name, file))
-                    self._next_cases[name, file] = report.outcomes.total() - n_found
-                    for case, outcome, _ in report.failures:
-                        report.outcomes[outcome] -= 1
-                        self._failed.append(Job(name, file, seed, case, case + 1))
-                    report.failures.clear()
+                    self.reports[name][file] = Report(**found)
 
     def add(self, job: Job, report: Report) -> None:
-        """Add a job, and write the report every few seconds."""
-        self.reports[job.reader][job.file].add(report)
+        """Add a job, also one that is run again, and write the report every few seconds."""
+        total = self.reports[job.reader][job.file]
+        for failure in list(total.failures):
+            case, outcome, _ = failure
+            if job.first <= case < job.last:
+                total.failures.remove(failure)
+                total.outcomes[outcome] -= 1
+        total.add(report)
         if time.monotonic() > self._saved_at + 5:
             self.save()
 
@@ -76,16 +74,18 @@ class Progress:
         Cases that failed before come first. There are more files than workers, so that the cases
         of a file are run in order.
         """
-        yield from self._failed
         shares = {
             (name, file): -(-n_inputs // (len(readers) * len(READERS[name].files)))
             for name in readers
             for file in READERS[name].files
         }
         next_cases = {
-            (name, file): self._next_cases.get((name, file), -len(found_cases(name, file)))
+            (name, file): self.reports[name][file].outcomes.total() - len(found_cases(name, file))
             for name, file in shares
         }
+        for name, file in shares:
+            for case, _, _ in list(self.reports[name][file].failures):
+                yield Job(name, file, self.seed, case, case + 1)
         while True:
             left = [key for key, share in shares.items() if next_cases[key] < share]
             if not left:

@@ -104,7 +104,7 @@ def read_manifest(folder: Path) -> Manifest:
     shards = (*manifest.training.shards, *manifest.held_out.shards)
     for name in (VOCAB, *(shard.file for shard in shards)):
         if name not in manifest.files:
-            raise FormatError(f"{path} lacks files.{name}; {_prepare_again(folder)}")
+            raise FormatError(f"{path} lacks files.{name[:100]}; {_prepare_again(folder)}")
     for name, record in manifest.files.items():
         file = folder / name
         found = file.stat().st_size if file.is_file() else "no"

@@ -34,13 +34,14 @@ CHECKSUMS = "checksums.u64"
 FORMAT: Literal["elmore-index-1"] = "elmore-index-1"
 
 Count = Annotated[int, Meta(ge=0, le=2**48)]
+_IndexedLayer = Annotated[int, Meta(ge=0, le=1000)] | Literal["context", "expected"]
 
 
 @dataclass(frozen=True)
 class IndexConfig:
     """What an index holds of a corpus."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[_IndexedLayer, ...]
     """The layers that are indexed."""
     words: tuple[str, ...] | None = None
     """The words that are indexed; None: all."""
