@@ -294,6 +294,7 @@ def test_points_are_hovered_and_clicked(visit: Visit) -> None:
     visit.page.route("**/map/**", lambda route: route.fulfill(json=answer))
     page = visit.open(tab="senses", lang="en", method="tsne")
     expect(page.get_by_role("img", name=re.compile("Map of 5000 occurrences"))).to_be_visible()
+    page.locator("canvas.map").scroll_into_view_if_needed()
     box = page.locator("canvas.map").bounding_box()
     assert box is not None
     # The corner at the lower left is the first point, 22 pixels inside.

@@ -114,7 +114,7 @@ const TEXTS = {
     "said.expected": "Expected in place of {word}: {words}.",
 
     "senses.lede":
-      "Each dot is one occurrence of a word in a corpus. Dots close to each other are used in similar ways; colours and shapes are the senses, found without a dictionary.",
+      "Each dot is one occurrence of a word. Nearby dots are used in similar ways; colours and shapes are senses, found without a dictionary.",
     "senses.index": "Corpus",
     "senses.word": "Word",
     "senses.method": "Projection",
@@ -284,7 +284,7 @@ const TEXTS = {
     "said.expected": "{word} 자리에 예측된 단어: {words}.",
 
     "senses.lede":
-      "점 하나는 말뭉치에 나온 단어 하나입니다. 가까운 점은 쓰임이 비슷하고, 색과 모양은 사전 없이 찾아낸 의미입니다.",
+      "점 하나는 단어가 말뭉치에 한 번 쓰인 자리입니다. 가까운 점은 쓰임이 비슷하고, 색과 모양은 사전 없이 찾아낸 의미입니다.",
     "senses.index": "말뭉치",
     "senses.word": "단어",
     "senses.method": "차원 축소",
