@@ -9,6 +9,7 @@ import torch
 from elmore import BiLM, Elmo
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.tokenizing import draw_held_out
+from elmore.engine.parameters import part_of
 from elmore.formats import Pretrained, read_native, read_pretrained, write_native
 from elmore.model import BiLMConfig, LstmConfig, WordTableConfig
 from elmore.pretrain.config import Part
@@ -291,3 +292,15 @@ def test_many_langs_without_characters(
 ) -> None:
     message = refused(capsys, text, "--from", MANY_LANGS / "words", "--out", tmp_path / "run")
     assert "looks words up in a table; training needs a character model" in message
+
+
+def test_frozen_parts_of_many_langs(text: Path, tmp_path: Path) -> None:
+    start = Start(read_pretrained(MANY_LANGS / "both"), new_vocabulary=True)
+    for frozen in (("token_encoder",), ("word_table",)):
+        changes = {"frozen": frozen, "n_epochs": 0.1, "tokenizer": "whitespace"}
+        recipe = recipe_of_start("tiny", TRAINING | changes, start)
+        run = pretrain([text], tmp_path / frozen[0], recipe, start=start)
+        weights = run.model.bilm.state_dict()
+        for name, tensor in new_bilm(recipe, run.model.vocab, start).state_dict().items():
+            is_frozen = part_of(name) in frozen
+            assert torch.equal(tensor, weights[name]) == is_frozen, name
