@@ -17,12 +17,11 @@ import torch
 
 from elmore import Elmo
 from elmore.embed.reader import EngineName
-from elmore.errors import ConfigError, ElmoreError, FormatError
+from elmore.errors import ConfigError, FormatError
 from elmore.formats import read_native, read_pretrained, write_bilm_tf, write_native
 from elmore.formats.many_langs import _SAMPLE, _read_architecture
 from elmore.formats.native import ALPHABET, CONFIG
 from elmore.model import ConcatConfig, ElmoLayer
-from elmore.pretrain.initial_network import Start, check_start
 
 HOME = Path(__file__).parent / "many_langs"
 SENTENCES = json.loads((HOME / "sentences.json").read_text(encoding="utf-8"))
@@ -309,5 +308,3 @@ def test_what_it_cannot_become(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="which bilm-tf cannot"):
         write_bilm_tf(model, tmp_path / "published")
     assert not (tmp_path / "published").exists()
-    with pytest.raises(ElmoreError, match="which elmore can read but not train"):
-        check_start(Start(model, new_vocabulary=True), "both")

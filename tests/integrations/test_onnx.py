@@ -22,6 +22,8 @@ from elmore.model import (
     LstmConfig,
     WordTableConfig,
 )
+from elmore.pretrain.initial_network import Start, new_bilm
+from elmore.pretrain.recipes import read_recipe
 from elmore.text import Vocab
 from tests.cli.conftest import Refused, Run, elmore, refused  # noqa: F401
 
@@ -43,6 +45,12 @@ def model(config: BiLMConfig, *, words: bool = False) -> Pretrained:
     return Pretrained(bilm, "whitespace", Vocab(WORDS) if words else None)
 
 
+def fine_tuned(start: Pretrained) -> Pretrained:
+    """A model of ELMoForManyLangs with a softmax, and a vocabulary of elmore's training."""
+    bilm = new_bilm(read_recipe("tiny"), Vocab(WORDS), Start(start, new_vocabulary=True))
+    return Pretrained(bilm.eval(), "whitespace", Vocab(WORDS), alphabet=start.alphabet)
+
+
 MODELS = {
     "characters": lambda: model(BiLMConfig(CHARACTERS, CLIPPED)),
     "jamo": lambda: model(BiLMConfig(replace(CHARACTERS, spelling="jamo"), CLIPPED)),
@@ -62,6 +70,7 @@ MODELS = {
         BiLMConfig(CharWordConfig(CHARACTERS, len(WORDS)), CLIPPED), words=True
     ),
     "concat": lambda: read_pretrained(MANY_LANGS / "both"),
+    "concat, fine-tuned": lambda: fine_tuned(read_pretrained(MANY_LANGS / "both")),
     "concat, characters": lambda: read_pretrained(MANY_LANGS / "characters"),
     "concat, words": lambda: read_pretrained(MANY_LANGS / "words"),
 }
@@ -141,6 +150,8 @@ def ids_by_metadata(metadata: dict[str, str], word: str) -> Any:
     table_word = word
     if kind == "alphabet" or (kind is None and width):
         table_word = {"<S>": "<bos>", "</S>": "<eos>"}.get(word, word[: width - 2])
+        if word in marks and {*marks, "<UNK>"} <= {*json.loads(metadata.get("vocabulary", "[]"))}:
+            table_word = word
     ids: list[int] = []
     if kind is not None:
         if word in marks:

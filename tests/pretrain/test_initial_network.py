@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
-from elmore import BiLM
+from elmore import BiLM, Elmo
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.tokenizing import draw_held_out
+from elmore.engine.parameters import part_of
 from elmore.formats import Pretrained, read_native, read_pretrained, write_native
 from elmore.model import BiLMConfig, LstmConfig, WordTableConfig
 from elmore.pretrain.config import Part
@@ -225,3 +227,80 @@ def test_a_model_without_characters(
     write_native(Pretrained(BiLM(config), "whitespace", vocab), tmp_path / "words")
     message = refused(capsys, text, "--from", tmp_path / "words", "--out", tmp_path / "run")
     assert "looks words up in a table; training needs a character model" in message
+
+
+MANY_LANGS = Path(__file__).parents[1] / "formats/many_langs"
+
+
+@pytest.mark.parametrize("kind", ["both", "characters"])
+def test_many_langs(
+    kind: str, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = MANY_LANGS / kind
+    before = read_pretrained(folder)
+    common = (text, "--from", folder, "--out", tmp_path / "run")
+    assert "--new-vocabulary" in refused(capsys, *common)
+    changes = {"n_epochs": 1, "learning_rate": 0.02, "tokenizer": "whitespace", "held_out": 0.2}
+    assert elmore(*common, "--new-vocabulary", **changes) == 0
+    after = read_native(tmp_path / "run/model")
+    assert after.alphabet is not None
+    assert after.alphabet.words == before.alphabet.words
+    assert after.bilm.config.lstm == before.bilm.config.lstm
+    assert after.bilm.config.n_softmax_words == len(after.vocab) == 23
+    weights = after.bilm.state_dict()
+    for name, tensor in before.bilm.state_dict().items():
+        assert tensor.shape != weights[name].shape or not torch.equal(tensor, weights[name]), name
+    # It is a model like any other: vectors, perplexity as in training, and it can be trained again.
+    lines = held_out_lines(text)
+    score = sum(score_texts(after, lines), NOTHING)
+    said = after.training["held_out"]["forward_perplexity"]
+    assert score.forward == pytest.approx(said, rel=1e-4)
+    again = (text, "--from", tmp_path / "run/model", "--out", tmp_path / "again")
+    assert elmore(*again, **changes | {"n_epochs": 0.1}) == 0
+
+
+def test_many_langs_starts_with_the_same_vectors() -> None:
+    before = read_pretrained(MANY_LANGS / "both")
+    known = [word for word in before.vocab if not word.startswith("<")][:5]
+    vocab = Vocab(["<S>", "</S>", "<UNK>", *known, "entirely-new"])
+    bilm = new_bilm(small(), vocab, Start(before, new_vocabulary=True))
+    after = Pretrained(bilm, "whitespace", vocab, alphabet=before.alphabet)
+    texts = [[*known, "entirely-new", "newer"]]
+    for layers in (0, "top"):
+        (one,), (other,) = (Elmo(m).encode_tokens(texts, layers=layers) for m in (before, after))
+        assert np.abs(one.vectors - other.vectors).max() <= 1e-6
+
+
+def test_resuming_many_langs(text: Path, tmp_path: Path) -> None:
+    start = Start(read_pretrained(MANY_LANGS / "both"), new_vocabulary=True)
+    changes = TRAINING | {"n_epochs": 0.5, "checkpoint_every": 2, "tokenizer": "whitespace"}
+    recipe = recipe_of_start("tiny", changes, start)
+
+    def crash(report: object) -> None:
+        if len(list(read_metrics(tmp_path / "run"))) == 5:
+            raise CrashError
+
+    with pytest.raises(CrashError):
+        pretrain([text], tmp_path / "run", recipe, start=start, on_update=crash)
+    resumed = pretrain([text], tmp_path / "run", recipe, start=start)
+    straight = pretrain([text], tmp_path / "straight", recipe, start=start)
+    assert resumed.model.fingerprint() == straight.model.fingerprint()
+
+
+def test_many_langs_without_characters(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = refused(capsys, text, "--from", MANY_LANGS / "words", "--out", tmp_path / "run")
+    assert "looks words up in a table; training needs a character model" in message
+
+
+def test_frozen_parts_of_many_langs(text: Path, tmp_path: Path) -> None:
+    start = Start(read_pretrained(MANY_LANGS / "both"), new_vocabulary=True)
+    for frozen in (("token_encoder",), ("word_table",)):
+        changes = {"frozen": frozen, "n_epochs": 0.1, "tokenizer": "whitespace"}
+        recipe = recipe_of_start("tiny", TRAINING | changes, start)
+        run = pretrain([text], tmp_path / frozen[0], recipe, start=start)
+        weights = run.model.bilm.state_dict()
+        for name, tensor in new_bilm(recipe, run.model.vocab, start).state_dict().items():
+            is_frozen = part_of(name) in frozen
+            assert torch.equal(tensor, weights[name]) == is_frozen, name

@@ -10,16 +10,25 @@ from torch import Tensor
 from elmore import BiLM
 from elmore.engine.negative_sampling import LogUniformSampler
 from elmore.engine.parameters import Parameters
-from elmore.model import BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
+from elmore.model import (
+    AlphabetCnnConfig,
+    BiLMConfig,
+    CharCnnConfig,
+    CharWordConfig,
+    ConcatConfig,
+    LstmConfig,
+    WordEmbeddingConfig,
+)
 from elmore.model.bilm import BiLMState
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.step import TrainingStep, Update, Window, _generator
-from elmore.text import CharEncoder, CharWordEncoder, Vocab
+from elmore.text import ALPHABET_MARKS, AlphabetEncoder, CharEncoder, CharWordEncoder, Vocab
 from tests.oracle.training import Batch, Masks, Sampled, textbook_loss, zero_state
 
 B, T, V = 5, 7, 60
 N_OUTSIDE = 20  # words outside the vocabulary
 NUMBER = 4  # of the update
+ALPHABET = [*ALPHABET_MARKS, *"wx0123456789"]
 
 
 def network(**lstm: object) -> BiLM:
@@ -29,8 +38,12 @@ def network(**lstm: object) -> BiLM:
     activation = options.pop("activation", "relu")
     n_highway = options.pop("n_highway", 1)
     has_table = options.pop("word_table", False)
+    concat = options.pop("concat", None)
     characters = CharCnnConfig(5, ((1, 4), (2, 6), (3, 8)), n_highway, activation)
     encoder = CharWordConfig(characters, V) if has_table else characters
+    if concat is not None:
+        cnn = AlphabetCnnConfig(len(ALPHABET), 5, characters.filters, n_highway, activation)
+        encoder = ConcatConfig(WordEmbeddingConfig(V, 7) if concat == "both" else None, cnn, 12)
     bilm = BiLM(BiLMConfig(encoder, LstmConfig(2, 12, projection_dim, **options), V))
     if has_table:
         torch.nn.init.normal_(bilm.token_encoder.words.weight)
@@ -40,6 +53,9 @@ def network(**lstm: object) -> BiLM:
 def spelled(bilm: BiLM) -> np.ndarray:
     """The token ids of every word; those outside the vocabulary have no row of the word table."""
     words = ["<S>", "</S>", "<UNK>"] + [f"w{'x' * (k % 9)}{k}" for k in range(V + N_OUTSIDE - 3)]
+    if isinstance(config := bilm.config.token_encoder, ConcatConfig):
+        vocab = Vocab(words[:V]) if config.words else None
+        return AlphabetEncoder(config.max_characters, Vocab(ALPHABET), vocab).encode(words)
     encoder = CharEncoder(50)
     if bilm.config.n_table_words is None:
         return encoder.encode(words).astype(np.int16)
@@ -143,6 +159,8 @@ CASES = {
         {"softmax": "sampled", "n_samples": 20, "word_dropout": 0.0},
     ),
     "word table, word dropout": ({"word_table": True}, {"softmax": "full", "word_dropout": 0.4}),
+    "concat": ({"concat": "both", "forget_bias": 0.0}, {"softmax": "full"}),
+    "concat, characters": ({"concat": "characters", "n_highway": 2}, {"softmax": "full"}),
 }
 
 

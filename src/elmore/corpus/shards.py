@@ -29,8 +29,15 @@ from elmore.corpus.manifest import (
     read_manifest,
 )
 from elmore.errors import FormatError
-from elmore.model import BiLMConfig
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, CharEncoder, Vocab
+from elmore.model import BiLMConfig, ConcatConfig
+from elmore.text import (
+    BEGIN_SENTENCE,
+    END_SENTENCE,
+    UNKNOWN,
+    AlphabetEncoder,
+    CharEncoder,
+    Vocab,
+)
 
 _ENDS, _IDS = np.dtype("<i8"), np.dtype("<i4")
 _WORDS_AT_ONCE = 2**14
@@ -171,7 +178,7 @@ class Corpus:
         self.held_out = _split(folder, held_out, files)
         self._shards = self.training.shards + self.held_out.shards
         self._first_outside = np.array([shard.first_outside for shard in self._shards])
-        self._vocab_rows: dict[CharEncoder, npt.NDArray[np.int16]] = {}
+        self._vocab_rows: dict[CharEncoder | AlphabetEncoder, npt.NDArray[np.integer]] = {}
 
     @classmethod
     def load(cls, folder: Path) -> "Corpus":
@@ -201,23 +208,39 @@ class Corpus:
         for shard in self._shards:
             shard.check()
 
-    def id_encoder(self, config: BiLMConfig) -> IdEncoder:
-        """Return what turns word ids into the token ids that a network of this shape reads."""
-        assert config.char_cnn is not None
-        encoder = CharEncoder(config.char_cnn.max_characters, config.char_cnn.spelling)
-        if config.n_table_words is None:
+    def id_encoder(self, config: BiLMConfig, alphabet: Vocab | None = None) -> IdEncoder:
+        """Return what turns word ids into the token ids that a network of this shape reads.
+
+        `alphabet` is that of a model that has one.
+        """
+        encoder: CharEncoder | AlphabetEncoder
+        outside = 0
+        if isinstance(config.token_encoder, ConcatConfig):
+            encoder = AlphabetEncoder(config.token_encoder.max_characters, alphabet, None)
+            outside = self.unknown + 1
+        else:
+            assert config.char_cnn is not None
+            encoder = CharEncoder(config.char_cnn.max_characters, config.char_cnn.spelling)
+        n_rows = config.n_table_words
+        if n_rows is None:
             return partial(self.char_ids, encoder=encoder)
-        return partial(self._char_and_word_ids, encoder=encoder, n_table_words=config.n_table_words)
+        return partial(self._char_and_word_ids, encoder=encoder, n_rows=n_rows, outside=outside)
 
     def _char_and_word_ids(
-        self, ids: npt.NDArray[np.int64], encoder: CharEncoder, n_table_words: int
+        self,
+        ids: npt.NDArray[np.int64],
+        encoder: CharEncoder | AlphabetEncoder,
+        n_rows: int,
+        outside: int,
     ) -> npt.NDArray[np.int64]:
-        numbers = np.where(ids < n_table_words, ids + 1, 0)
+        numbers = np.where(ids < n_rows, ids + 1, outside)
         return np.column_stack([self.char_ids(ids, encoder), numbers])
 
-    def char_ids(self, ids: npt.NDArray[np.int64], encoder: CharEncoder) -> npt.NDArray[np.int16]:
+    def char_ids(
+        self, ids: npt.NDArray[np.int64], encoder: CharEncoder | AlphabetEncoder
+    ) -> npt.NDArray[np.integer]:
         """Return the character ids of these words, (ids, max_characters)."""
-        rows: npt.NDArray[np.int16] = self._vocab_char_ids(encoder)[
+        rows: npt.NDArray[np.integer] = self._vocab_char_ids(encoder)[
             np.minimum(ids, len(self.vocab) - 1)
         ]
         (places,) = np.nonzero(ids >= len(self.vocab))
@@ -227,10 +250,11 @@ class Corpus:
             rows[here] = encoder.encode(self._shards[number].words(ids[here]))
         return rows
 
-    def _vocab_char_ids(self, encoder: CharEncoder) -> npt.NDArray[np.int16]:
+    def _vocab_char_ids(self, encoder: CharEncoder | AlphabetEncoder) -> npt.NDArray[np.integer]:
         if encoder not in self._vocab_rows:
             words = self.vocab.words
-            rows = np.empty((len(words), encoder.max_characters), dtype=np.int16)
+            dtype = np.int16 if isinstance(encoder, CharEncoder) else np.int32
+            rows = np.empty((len(words), encoder.max_characters), dtype=dtype)
             for start in range(0, len(words), _WORDS_AT_ONCE):
                 some = words[start : start + _WORDS_AT_ONCE]
                 rows[start : start + len(some)] = encoder.encode(some)

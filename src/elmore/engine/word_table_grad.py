@@ -1,4 +1,5 @@
-"""Forward and backward pass of the word table, whose rows are added to the char CNN's vectors.
+"""Forward and backward pass of the word table, whose rows are added to the char CNN's vectors or,
+in a `ConcatEncoder`, concatenated with them.
 
 Only the rows that an update touches have a gradient. Word dropout leaves the rows of some words out
 of a window, so that the char CNN learns to do without them, as it must for words outside the table.
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from elmore.model.concat_encoder import ConcatEncoder
 from elmore.model.word_table import CharWordTable
 
 
@@ -30,7 +32,8 @@ class RowGradient:
 class WordTableGrad:
     """A word table with its gradients."""
 
-    def __init__(self, table: CharWordTable, word_dropout: float) -> None:
+    def __init__(self, table: CharWordTable | ConcatEncoder, word_dropout: float) -> None:
+        assert table.words is not None
         self.weight = table.words.weight.detach()
         self.word_dropout = word_dropout
 
@@ -61,8 +64,14 @@ class WordTableGrad:
         self._rows = numbers[self._places] - 1
         vectors.index_add_(0, self._places, self.weight[self._rows])
 
+    def take_rows(self, numbers: Tensor) -> Tensor:
+        """Return the rows of words that all have one, given the row of each plus 1, (W,)."""
+        self._places = torch.arange(len(numbers), device=numbers.device)
+        self._rows = numbers - 1
+        return self.weight[self._rows]
+
     def backward(self, dvectors: Tensor) -> None:
-        """Add the gradient of the vectors (W, p) to that of the rows in them."""
+        """Add the gradient of the vectors (W, …) to that of the rows in them."""
         assert self.gradient.rows is not None
         places = torch.searchsorted(self.gradient.rows, self._rows)
         self.gradient.values.index_add_(0, places, dvectors[self._places])

@@ -24,6 +24,7 @@ from elmore.text import (
     CharWordEncoder,
     Normalization,
     Vocab,
+    has_marks,
 )
 
 
@@ -84,7 +85,7 @@ def check_vocab(config: BiLMConfig, vocab: Vocab | None, where: Path) -> None:
     if isinstance(config.token_encoder, WordTableConfig):
         marks = (BEGIN_SENTENCE, END_SENTENCE)
     elif isinstance(config.token_encoder, ConcatConfig) and config.token_encoder.words is not None:
-        marks = (OUTSIDE,)
+        marks = () if vocab is not None and has_marks(vocab) else (OUTSIDE,)
     for mark in marks:
         if vocab is not None and mark not in vocab:
             raise FormatError(f"the vocabulary of {where} lacks {mark}, which every text needs")

@@ -30,9 +30,14 @@ class ConcatEncoder(nn.Module):
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """Encode words, (..., C + 1) ids -> (..., p) vectors."""
-        parts = [] if self.words is None else [self.rows(token_ids)]
+        rows = None if self.words is None else self.rows(token_ids)
+        return self.combine(self.char_ids(token_ids), rows)
+
+    def combine(self, char_ids: Tensor, rows: Tensor | None) -> Tensor:
+        """Encode words by their characters (..., C) and their word embeddings (..., w)."""
+        parts = [] if rows is None else [rows]
         if self.char_cnn is not None:
-            parts.append(self.char_cnn(self.char_ids(token_ids)))
+            parts.append(self.char_cnn(char_ids))
         vectors: Tensor = self.projection(torch.cat(parts, dim=-1))
         return vectors
 

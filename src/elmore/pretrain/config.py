@@ -100,7 +100,7 @@ class TrainingConfig:
     """Dropout on the input of each LSTM layer and on the output of the last."""
     word_dropout: float = 0.1
     """The share of words whose row of the word table is left out of a batch, so that the char CNN
-    learns to do without it; no effect on a model without a table."""
+    learns to do without it; no effect on models without a table and of ELMoForManyLangs."""
     word_table_rate: float = 1.0
     """The learning rate of the word table, as a multiple of learning_rate."""
     optimizer: OptimizerName = "adagrad"

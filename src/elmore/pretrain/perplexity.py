@@ -194,10 +194,10 @@ def _batches(sentences: Sequence[Ids]) -> Iterator[list[int]]:
     return token_budget_batches([len(sentence) + 2 for sentence in sentences], MAX_BATCH_TOKENS)
 
 
-def corpus_scorer(bilm: BiLM, corpus: Corpus) -> Scorer:
-    """Return the scorer of the sentences of a prepared corpus."""
+def corpus_scorer(bilm: BiLM, corpus: Corpus, alphabet: Vocab | None) -> Scorer:
+    """Return the scorer of the sentences of a prepared corpus; `alphabet` is the model's."""
     marks = corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE])
-    return Scorer(bilm, corpus.id_encoder(bilm.config), marks, corpus.unknown)
+    return Scorer(bilm, corpus.id_encoder(bilm.config, alphabet), marks, corpus.unknown)
 
 
 def score_split(scorer: Scorer, split: Split, max_words: int) -> Score:
@@ -217,10 +217,10 @@ def _sentences(split: Split, max_words: int) -> Iterator[Ids]:
         shard.close()
 
 
-def calibration_of(bilm: BiLM, corpus: Corpus) -> Calibration:
+def calibration_of(bilm: BiLM, corpus: Corpus, alphabet: Vocab | None) -> Calibration:
     """Measure the layers of a model on held-out text, or on training text where there is none."""
     split = corpus.held_out if corpus.held_out.n_words else corpus.training
-    layers = corpus_scorer(bilm, corpus).layers(_sentences(split, _CALIBRATION_WORDS))
+    layers = corpus_scorer(bilm, corpus, alphabet).layers(_sentences(split, _CALIBRATION_WORDS))
     return measure_calibration(layers, corpus.text_names)
 
 
@@ -234,7 +234,7 @@ def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
         )
     if not corpus.held_out.n_words:
         raise DataError(f"{corpus.folder} has no held-out text; prepare it with held_out above 0")
-    scorer = corpus_scorer(model.bilm, corpus)
+    scorer = corpus_scorer(model.bilm, corpus, model.alphabet)
     yield from scorer.score(_sentences(corpus.held_out, corpus.held_out.n_words))
 
 

@@ -101,7 +101,8 @@ def pretrain(
             bilm = new_bilm(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
                 fill(bilm, corpus, recipe, start, StaticVectors.load(folder / STATIC))
-            trainer = Trainer(bilm, corpus, recipe.training, folder, processes)
+            alphabet = start.model.alphabet if start else None
+            trainer = Trainer(bilm, corpus, recipe.training, folder, processes, alphabet=alphabet)
             trainer.train(on_update)
             run = _finish(trainer, recipe)
             if processes.is_first:
@@ -270,7 +271,8 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
         trainer.corpus.vocab,
         training,
         recipe.corpus.normalization,
-        calibration_of(bilm, trainer.corpus),
+        calibration_of(bilm, trainer.corpus, trainer.alphabet),
+        trainer.alphabet,
     )
     return PretrainResult(model, score, trainer.seconds)
 

@@ -34,6 +34,7 @@ from elmore.pretrain.metrics import Metrics, draw_curve
 from elmore.pretrain.optimizers import Optimizer, learning_rate
 from elmore.pretrain.perplexity import Score, corpus_scorer, score_split
 from elmore.pretrain.step import WORD_TABLE, TrainingStep, Update
+from elmore.text import Vocab
 
 LAST, BEST = "last.safetensors", "best.safetensors"
 
@@ -90,10 +91,13 @@ class Trainer:
         config: TrainingConfig,
         folder: Path,
         processes: ProcessGroup,
+        *,
+        alphabet: Vocab | None = None,
     ) -> None:
+        """Take the alphabet of a model that has one."""
         assert bilm.softmax is not None
         self.bilm, self.corpus, self.config = bilm.to(processes.device), corpus, config
-        self.folder, self.processes = folder, processes
+        self.folder, self.processes, self.alphabet = folder, processes, alphabet
         streams = processes.streams(config.batch_size)
         self.forward = Streams(corpus, config, "forward", streams)
         self.backward = Streams(corpus, config, "backward", streams)
@@ -106,8 +110,8 @@ class Trainer:
         self.n_updates = max(1, int(n_windows / config.accumulate))
         self.parameters = Parameters(bilm, config.frozen)
         self.step = TrainingStep(
-            bilm, self.parameters, config, corpus.id_encoder(bilm.config), unknown=corpus.unknown,
-            streams=streams, gather=processes.gather,
+            bilm, self.parameters, config, corpus.id_encoder(bilm.config, alphabet),
+            unknown=corpus.unknown, streams=streams, gather=processes.gather,
         )  # fmt: skip
         self.weights = {"weights": self.parameters.values, **row_weights(bilm, config.frozen)}
         self.optimizer = Optimizer(self.weights, config)
@@ -265,7 +269,7 @@ class Trainer:
         """Measure held-out perplexity with the current weights."""
         on_cpu = self.processes.device.type == "cpu"
         bilm = self.bilm if on_cpu else copy.deepcopy(self.bilm).to("cpu")
-        scorer = corpus_scorer(bilm, self.corpus)
+        scorer = corpus_scorer(bilm, self.corpus, self.alphabet)
         return score_split(scorer, self.corpus.held_out, self.config.max_held_out_tokens)
 
     def _save(self, metrics: Metrics | None) -> None:

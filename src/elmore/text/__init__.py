@@ -1,6 +1,6 @@
 """Text to tokens to ids. Imports no torch and opens no text file."""
 
-from elmore.text.alphabet import ALPHABET_MARKS, OUTSIDE, AlphabetEncoder
+from elmore.text.alphabet import ALPHABET_MARKS, OUTSIDE, AlphabetEncoder, has_marks
 from elmore.text.char_words import CharWordEncoder
 from elmore.text.chars import (
     BEGIN_SENTENCE,
@@ -34,6 +34,7 @@ __all__ = [
     "Tokenizer",
     "Vocab",
     "WhitespaceTokenizer",
+    "has_marks",
     "normalize",
     "normalizing",
     "split_sentences",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from elmore.text.chars import BEGIN_SENTENCE, END_SENTENCE
+from elmore.text.chars import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN
 from elmore.text.vocab import Vocab
 
 OUTSIDE = "<oov>"
@@ -31,7 +31,7 @@ class AlphabetEncoder:
     alphabet: Vocab | None
     """The characters and ALPHABET_MARKS."""
     vocab: Vocab | None
-    """The words, OUTSIDE among them."""
+    """The words, OUTSIDE among them, or those of a model that was fine-tuned: see has_marks."""
 
     def encode(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return (words, max_characters + 1) ids, the last of them the word's row.
@@ -41,11 +41,24 @@ class AlphabetEncoder:
         tokens = [_MARKS.get(word) or word[: self.max_characters - 2] for word in words]
         columns = [] if self.alphabet is None else [_char_ids(tokens, self.alphabet, self)]
         if self.vocab is not None:
-            outside = _row(self.vocab, OUTSIDE)
+            if has_marks(self.vocab):
+                pairs = zip(words, tokens, strict=True)
+                tokens = [word if word in _MARKS else token for word, token in pairs]
             rows = [self.vocab.row(token) for token in tokens]
-            ids = [(outside if row is None else row) + 1 for row in rows]
+            ids = [(self.outside if row is None else row) + 1 for row in rows]
             columns.append(np.array(ids, dtype=np.int64)[:, None])
         return np.concatenate(columns, axis=1)
+
+    @property
+    def outside(self) -> int:
+        """The row of all words that the vocabulary does not have."""
+        assert self.vocab is not None
+        return _row(self.vocab, UNKNOWN if has_marks(self.vocab) else OUTSIDE)
+
+
+def has_marks(vocab: Vocab) -> bool:
+    """Return whether a vocabulary is of elmore's training: with <S>, </S> and <UNK>."""
+    return all(mark in vocab for mark in (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN))
 
 
 def _char_ids(

@@ -126,7 +126,7 @@ def _token_ids(encoder: CharEncoder | CharWordEncoder | AlphabetEncoder | Vocab)
                 said |= {"characters": "alphabet", **_marks(AlphabetEncoder(4, alphabet, None))}
                 said |= {"first_character": 1, "unknown_character": _row(alphabet, OUTSIDE) + 1}
             if vocab is not None:
-                said |= {"first_word": 1, "unknown_word": _row(vocab, OUTSIDE) + 1}
+                said |= {"first_word": 1, "unknown_word": encoder.outside + 1}
             return said
         case Vocab():
             return {"first_word": 0, "unknown_word": encoder.row(UNKNOWN)}
