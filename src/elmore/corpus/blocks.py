@@ -17,7 +17,7 @@ a line that begins at the very end is its last.
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import IO, Annotated, Literal
@@ -245,6 +245,10 @@ class _Stream:
         self._file = self._stack.enter_context(open_decompressed(self.path))
         self._position = 0
         self._ahead = b""  # read behind the last block, for the end of its last line
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # an exit of the interpreter has closed it
+            self._stack.close()
 
     def read(self, block: Block) -> bytes:
         """Return the lines of a block."""

@@ -54,7 +54,9 @@ def open_stream(
     """
     path = as_path(source)
     if (path / FACTS).is_file():
-        return _of_index(OccurrenceIndex.load(str(source)), layer, dtype)
+        if not isinstance(path, Path):
+            raise ConfigError(f"{source} is an index at an address; copy it to a disk first")
+        return _of_index(OccurrenceIndex.load(path), layer, dtype)
     if (path / MANIFEST).is_file():
         return _of_dataset(VectorParts.load(path).dataset(), str(source), layer, dtype)
     if path.suffix == ".parquet" and isinstance(path, Path) and path.is_file():

@@ -7,6 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import wait as wait_for
+from multiprocessing.process import BaseProcess
 from threading import Thread
 
 from elmore.corpus.parts import PartRecord
@@ -45,11 +46,17 @@ def run_in_processes(
             "a worker process was killed, perhaps because memory ran out; finished parts are kept, "
             "and the same command resumes; use fewer --processes"
         ) from None
-    except (KeyboardInterrupt, GeneratorExit):
-        pool.shutdown(wait=False, cancel_futures=True)
+    except KeyboardInterrupt:
+        for worker in workers_of(pool):
+            worker.terminate()  # nobody waits for its block
         raise
-    finally:
+    finally:  # blocks that have begun are finished, and their parts kept
         pool.shutdown(cancel_futures=True)
+
+
+def workers_of(pool: ProcessPoolExecutor) -> list[BaseProcess]:
+    """Return the processes of a pool, which has no public name for them before Python 3.14."""
+    return list((pool._processes or {}).values())
 
 
 def _begin(job: BlockJob) -> None:

@@ -33,8 +33,7 @@ def run_on_ray(
     if is_ours:
         _connect(ray, address)
     try:
-        rows = _schedule(ray, job, numbers).iter_rows()
-        for row in rows:
+        for row in _rows(ray, job, numbers):
             if row["error"]:
                 raise pickle.loads(row["error"])
             yield int(row["block"]), msgspec.json.decode(row["record"], type=PartRecord)
@@ -60,9 +59,30 @@ class BlockWorker:
         return {"block": [number], "record": [record], "error": [error]}
 
 
-def _schedule(ray: Any, job: BlockJob, numbers: Sequence[int]) -> Any:
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
+class Scheduler:
+    """Runs Ray Data: in the driver, or for a client of Ray in the cluster, where alone it works."""
+
+    def __init__(self, job: BlockJob, numbers: Sequence[int], n_workers: int) -> None:
+        import ray.data  # noqa: PLC0415  an extra
+
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        items = [{"block": number} for number in numbers]
+        blocks = ray.data.from_items(items, override_num_blocks=len(items))
+        records = blocks.map_batches(
+            BlockWorker,
+            fn_constructor_args=(job,),
+            batch_size=1,
+            num_cpus=1,
+            compute=ray.data.ActorPoolStrategy(size=n_workers),
+        )
+        self._rows = iter(records.iter_rows())
+
+    def next_row(self) -> dict[str, Any] | None:
+        """Return what the next block to be finished became; None after the last."""
+        return next(self._rows, None)
+
+
+def _rows(ray: Any, job: BlockJob, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
     n_cpus = int(ray.cluster_resources().get("CPU", 0))
     if n_cpus < 2:
         raise ConfigError(
@@ -74,16 +94,10 @@ def _schedule(ray: Any, job: BlockJob, numbers: Sequence[int]) -> Any:
         "Ray has %d CPUs: %d workers of one each, and one CPU stays free for Ray Data",
         n_cpus, n_workers,
     )  # fmt: skip
-    blocks = ray.data.from_items(
-        [{"block": number} for number in numbers], override_num_blocks=len(numbers)
-    )
-    return blocks.map_batches(
-        BlockWorker,
-        fn_constructor_args=(job,),
-        batch_size=1,
-        num_cpus=1,
-        compute=ray.data.ActorPoolStrategy(size=n_workers),
-    )
+    if ray.util.client.ray.is_connected():
+        remote = ray.remote(num_cpus=0)(Scheduler).remote(job, list(numbers), n_workers)
+        return iter(lambda: ray.get(remote.next_row.remote()), None)
+    return iter(Scheduler(job, numbers, n_workers).next_row, None)
 
 
 def _connect(ray: Any, address: str) -> None:
@@ -101,8 +115,8 @@ def _connect(ray: Any, address: str) -> None:
 
 def _import_ray() -> Any:
     try:
-        import ray  # noqa: PLC0415  an extra
-        import ray.data  # noqa: PLC0415
+        import ray.data  # noqa: PLC0415  an extra
+        import ray.util.client  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("--ray", "ray") from None
     return ray

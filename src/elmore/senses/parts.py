@@ -119,7 +119,7 @@ class IndexJob(BlockJob):
         counts = np.bincount(numbers, minlength=len(part.words)).tolist()
         for word, count in zip(part.words, counts, strict=True):
             self._counts[word] = self._counts.get(word, 0) + count
-        return self._is_full(list(self._counts.values()))
+        return self.is_full(list(self._counts.values()))
 
     @property
     def n_wanted(self) -> int | None:
@@ -129,7 +129,7 @@ class IndexJob(BlockJob):
             return None
         return len({normalize(word, self.elmo.model.normalization) for word in config.words})
 
-    def _is_full(self, counts: Sequence[int]) -> bool:
+    def is_full(self, counts: Sequence[int]) -> bool:
         """Whether words with so many occurrences each are all that is wanted."""
         most = self.content.config.max_per_word
         return len(counts) == self.n_wanted and most is not None and min(counts) >= most
@@ -228,58 +228,76 @@ def merge_parts(job: IndexJob, target: Path) -> IndexFile:
 
     Memory holds one part and the list of words.
     """
-    config, dim = job.content.config, job.content.dim
-    facts = Facts()
-    most = config.max_per_word
-    numbers: dict[str, int] = {}
-    kept_of = np.zeros(0, np.int64)  # occurrences kept of each word
     with ExitStack() as stack:
-        files: dict[str, GrowingFile] = {}
-        for name in file_sizes(facts, config.layers, dim):
-            files[name] = GrowingFile(target / name, 0, None)
-            stack.enter_context(files[name].file)
+        merged = _Merged(job.content, target, stack)
         for number in range(job.n_blocks):
-            part = _Part(job, number)
-            new = [word for word in part.words if word not in numbers]
-            numbers |= {word: len(numbers) + n for n, word in enumerate(new)}
-            kept_of = np.concatenate([kept_of, np.zeros(len(new), np.int64)])
-            in_all = np.array([numbers[word] for word in part.words], np.int64)
-            words = in_all[part.occurrences[:, 0]]
-            keep = np.ones(len(words), bool)
-            if most is not None:
-                keep = kept_of[words] + _rank(words) < most
-            kept_of += np.bincount(words[keep], minlength=len(kept_of))
-            used, sentence = np.unique(part.occurrences[keep, 1], return_inverse=True)
-            content, lengths = part.sentences(used)
-            rows = np.stack(
-                [words[keep], facts.n_sentences + sentence, part.occurrences[keep, 2]], axis=1
-            )
-            line = "".join(f"{word}\n" for word in new).encode("utf-8")
-            files[WORDS].write(line)
-            files[SENTENCES].write(content)
-            files[ENDS].write((facts.sentence_bytes + np.cumsum(lengths)).astype("<i8").tobytes())
-            files[OCCURRENCES].write(rows.astype("<i4").tobytes())
-            for layer in config.layers:
-                name = vectors_file(layer)
-                vectors = part.vectors(name, layers_dim(layer, dim))
-                files[name].write(vectors[keep].tobytes())
-            facts.n_lines += part.record.counts["n_lines"]
-            facts.n_sentences += len(used)
-            facts.n_occurrences += int(keep.sum())
-            facts.n_words = len(numbers)
-            facts.sentence_bytes += len(content)
-            facts.word_bytes += len(line)
-            if job._is_full(kept_of.tolist()):
+            merged.add(_Part(job, number))
+            if job.is_full(merged.kept_of.tolist()):
                 break
-    facts.is_whole = True
-    for name in files:
-        sync(target / name)
-    with new_file(target / CHECKSUMS) as beside:
-        blocks = [file.checksums() for file in files.values()]
-        np.concatenate(blocks).astype("<u8").tofile(beside)
-    records = {name: file.record() for name, file in files.items()}
-    records[CHECKSUMS] = describe_file(target / CHECKSUMS)
-    return replace(job.content, facts=facts, files=records)
+    return merged.finish()
+
+
+class _Merged:
+    """The files of an index, to which parts are added."""
+
+    def __init__(self, content: IndexFile, target: Path, stack: ExitStack) -> None:
+        self.content, self.target = content, target
+        self.facts = Facts()
+        self.numbers: dict[str, int] = {}
+        self.kept_of = np.zeros(0, np.int64)
+        """How many occurrences of each word are kept."""
+        self.files: dict[str, GrowingFile] = {}
+        for name in file_sizes(self.facts, content.config.layers, content.dim):
+            self.files[name] = GrowingFile(target / name, 0, None)
+            stack.enter_context(self.files[name].file)
+
+    def add(self, part: _Part) -> None:
+        """Add the occurrences of a part that are among the first of their words."""
+        facts, files, config = self.facts, self.files, self.content.config
+        words = self._numbered(part.words)[part.occurrences[:, 0]]
+        keep = np.ones(len(words), bool)
+        if config.max_per_word is not None:
+            keep = self.kept_of[words] + _rank(words) < config.max_per_word
+        self.kept_of += np.bincount(words[keep], minlength=len(self.kept_of))
+        used, sentence = np.unique(part.occurrences[keep, 1], return_inverse=True)
+        content, lengths = part.sentences(used)
+        places = part.occurrences[keep, 2]
+        rows = np.stack([words[keep], facts.n_sentences + sentence, places], axis=1)
+        files[OCCURRENCES].write(rows.astype("<i4").tobytes())
+        files[SENTENCES].write(content)
+        files[ENDS].write((facts.sentence_bytes + np.cumsum(lengths)).astype("<i8").tobytes())
+        for layer in config.layers:
+            name = vectors_file(layer)
+            vectors = part.vectors(name, layers_dim(layer, self.content.dim))
+            files[name].write(vectors[keep].tobytes())
+        facts.n_lines += part.record.counts["n_lines"]
+        facts.n_sentences += len(used)
+        facts.n_occurrences += len(rows)
+        facts.sentence_bytes += len(content)
+
+    def _numbered(self, words: list[str]) -> Ints:
+        """Return the numbers of words in the whole index; new words are added."""
+        new = [word for word in words if word not in self.numbers]
+        first = len(self.numbers)
+        self.numbers.update((word, first + place) for place, word in enumerate(new))
+        self.kept_of = np.concatenate([self.kept_of, np.zeros(len(new), np.int64)])
+        lines = "".join(f"{word}\n" for word in new).encode("utf-8")
+        self.files[WORDS].write(lines)
+        self.facts.word_bytes += len(lines)
+        self.facts.n_words += len(new)
+        return np.array([self.numbers[word] for word in words], np.int64)
+
+    def finish(self) -> IndexFile:
+        """See the files, which are closed, to the disk; return what index.json is to say."""
+        self.facts.is_whole = True
+        for name in self.files:
+            sync(self.target / name)
+        with new_file(self.target / CHECKSUMS) as beside:
+            blocks = [file.checksums() for file in self.files.values()]
+            np.concatenate(blocks).astype("<u8").tofile(beside)
+        records = {name: file.record() for name, file in self.files.items()}
+        records[CHECKSUMS] = describe_file(self.target / CHECKSUMS)
+        return replace(self.content, facts=self.facts, files=records)
 
 
 def _rank(words: Ints) -> Ints:
