@@ -13,7 +13,7 @@ from elmore import Elmo, StaticVectors
 from elmore.errors import ConfigError, DataError, ElmoreError
 from elmore.tasks import CharInput, Classifier, ElmoInput, StaticInput, Tagger, VectorInput
 from elmore.tasks.compare import compare
-from elmore.tasks.inputs import input_of
+from elmore.tasks.input_list import input_of
 from tests.tasks.made_examples import SMALL, sentences, texts
 
 
@@ -182,3 +182,8 @@ def test_one_layer_is_saved_and_loaded(tiny_elmo: Elmo, tmp_path: Path) -> None:
     model.save(tmp_path / "task")
     loaded = Classifier.load(tmp_path / "task", elmo=tiny_elmo)
     assert loaded.mix.weights() == model.mix.weights()
+
+
+def test_a_bilm_that_is_fine_tuned_is_no_other_input(tiny_elmo: Elmo) -> None:
+    with pytest.raises(ConfigError, match="inputs has the Elmo that is fine-tuned"):
+        Classifier(tiny_elmo, freeze=False, inputs=[tiny_elmo], **SMALL).fit(texts(9))
