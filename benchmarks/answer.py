@@ -49,11 +49,12 @@ def main() -> None:
     sentences = [sentence for _, text in X for sentence in text.split(". ")]
     shuffled = random.Random(2)
     clocks, processor = [], []
-    for number in range(given.n_times + 1):
+    elmo = model.features_.elmo
+    assert elmo is not None
+    elmo.word_vectors([token.text for token in elmo.tokenizer(". ".join(sentences))])  # cached
+    for _ in range(given.n_times + 1):
         shuffled.shuffle(sentences)
         text = " ".join(". ".join(sentences).split()[: given.n_words])
-        if not number:
-            model.predict([(X[0][0], ". ".join(sentences))])  # every word is cached from here on
         started, started_processor = time.perf_counter(), time.process_time()
         model.predict([(X[0][0], text)])
         clocks.append(1000 * (time.perf_counter() - started))

@@ -28,6 +28,10 @@ NAMES = ("--task", "tag", "--train", "@tasks/wikiann-en/train", "--dev", "@tasks
 QUESTIONS = ("--task", "classify", "--train", "@tasks/trec/TREC.train.all", "--format", "trec",
              "--static", GLOVE)  # fmt: skip
 
+ANSWERS = ("--task", "answer", "--train", "@tasks/squad/train.json.xz", "--dev",
+           "@tasks/squad/dev.json.xz", "--static", GLOVE, "--max-train", "4000", "--max-dev", "600",
+           "--n-epochs", "10", "--n-seeds", "1")  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -66,6 +70,8 @@ MEASUREMENTS = (
     Measurement("fill-ko", "fill", ("--model", "ko", "--data", "@corpora/kowiki.txt.xz")),
     Measurement("layers", "layer_weights", (*CHUNKS, "--out", "%chunks")),
     Measurement("places", "places", (*CHUNKS, "--out", "%chunks")),
+    Measurement("layers-answer", "layer_weights", (*ANSWERS, "--out", "%answers")),
+    Measurement("places-answer", "places", (*ANSWERS, "--out", "%answers")),
     Measurement("mixes", "mix_weights", ("%chunks", "--out", "%mixes.png")),
     Measurement("efficiency-tag", "sample_efficiency", (*NAMES, "--out", "%efficiency-tag")),
     Measurement("spacy-ner", "spacy_ner", ("--data", "@tasks/wikiann-en")),

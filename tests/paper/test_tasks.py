@@ -7,7 +7,8 @@ import pytest
 
 from elmore import Elmo, StaticVectors
 from elmore.errors import DataError
-from elmore.tasks import Classifier, Examples
+from elmore.folders import read_json
+from elmore.tasks import Classifier, Examples, QuestionAnswerer
 from elmore.tasks.compare import compare
 from paper.layer_weights import layer_weights
 from paper.mix_weights import mix_weights
@@ -103,3 +104,17 @@ def test_spacy_ner(tiny_model: Path, tmp_path: Path) -> None:
     )
     assert list(found.rows) == ["spaCy's default", "ELMo", "both"]
     assert found.rows["spaCy's default"][:3] == [1.0, 1.0, 1.0]
+
+
+def test_places_of_a_task_that_has_elmo_in_both(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    static = StaticVectors(["good", "bad", "film"], vectors)
+    model = QuestionAnswerer(
+        tiny_elmo, static, hidden_dim=4, n_epochs=1, batch_size=8, split_sentences=None
+    )
+    asked = Examples([("what", "good film"), ("which", "bad film")] * 4, ["film", "bad"] * 4)
+    places(Task(model, asked, asked), tmp_path / "out", n_seeds=1)
+    runs = read_json(tmp_path / "out/results.json")["runs"]
+    assert {run["variant"]: list(run["mixes"]) for run in runs} == {
+        "input": ["input"], "static+elmo": ["input", "output"], "output": ["output"],
+    }  # fmt: skip

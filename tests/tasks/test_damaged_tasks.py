@@ -17,8 +17,8 @@ from elmore import Elmo
 from elmore.errors import ConfigError, FormatError
 from elmore.tasks import Classifier, Tagger
 from elmore.tasks.fit import LAST
-from elmore.tasks.inputs import ElmoInput
 from elmore.tasks.layer_cache import stored_layers
+from elmore.tasks.layer_inputs import ElmoInput
 from elmore.tasks.saved import verify_task
 from tests.tasks.made_examples import SMALL, texts
 

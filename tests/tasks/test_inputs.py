@@ -13,7 +13,9 @@ from elmore import Elmo, StaticVectors
 from elmore.errors import ConfigError, DataError, ElmoreError
 from elmore.tasks import CharInput, Classifier, ElmoInput, StaticInput, Tagger, VectorInput
 from elmore.tasks.compare import compare
-from elmore.tasks.inputs import input_of
+from elmore.tasks.encoded import StoredSentences
+from elmore.tasks.input_list import input_of
+from elmore.tasks.inputs import Storage
 from tests.tasks.made_examples import SMALL, sentences, texts
 
 
@@ -182,3 +184,27 @@ def test_one_layer_is_saved_and_loaded(tiny_elmo: Elmo, tmp_path: Path) -> None:
     model.save(tmp_path / "task")
     loaded = Classifier.load(tmp_path / "task", elmo=tiny_elmo)
     assert loaded.mix.weights() == model.mix.weights()
+
+
+def test_a_bilm_that_is_fine_tuned_is_no_other_input(tiny_elmo: Elmo) -> None:
+    with pytest.raises(ConfigError, match="inputs has the Elmo that is fine-tuned"):
+        Classifier(tiny_elmo, freeze=False, inputs=[tiny_elmo], **SMALL).fit(texts(9))
+
+
+@pytest.mark.parametrize("context_layer", [False, True])
+def test_texts_of_several_sentences_frozen_or_not(*, tiny_elmo: Elmo, context_layer: bool) -> None:
+    """The biLM reads sentence by sentence, whether its layers are stored or computed."""
+    sentences = [("the", "film", "was", "good"), ("a", "film"), ("bad",)]
+    found = []
+    for freeze in (True, False):
+        item = ElmoInput(tiny_elmo, context_layer=context_layer, freeze=freeze, dropout=0.0)
+        stored = StoredSentences(sentences, [item.store(sentences, Storage(None, "float32"))])
+        batch = stored.batch([[1, 2], [0], [2, 2, 1]])
+        network = item.network()
+        with torch.no_grad():
+            found.append(network(batch.values[0], batch)["input"])
+        tiny_elmo.bilm.requires_grad_(False)
+    assert found[0].shape == (3, 4, tiny_elmo.dim)
+    torch.testing.assert_close(found[0], found[1], atol=1e-5, rtol=0)
+    torch.testing.assert_close(found[0][0, 2], found[0][2, 0])  # the same sentence, alone
+    assert (found[0][0, 3] == 0).all()

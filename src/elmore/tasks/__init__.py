@@ -3,7 +3,8 @@
 from elmore.tasks.answer import QuestionAnswerer
 from elmore.tasks.classify import Classifier, PairClassifier
 from elmore.tasks.examples import Clause, Examples
-from elmore.tasks.inputs import CharInput, ElmoInput, StaticInput, VectorInput
+from elmore.tasks.inputs import CharInput, StaticInput
+from elmore.tasks.layer_inputs import ElmoInput, VectorInput
 from elmore.tasks.questions import Answer, Question, RightAnswer
 from elmore.tasks.readers import read_labelled, read_pairs, read_tagged
 from elmore.tasks.squad import read_questions

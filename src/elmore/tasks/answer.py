@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from elmore.checks import at_least
 from elmore.tasks.answer_network import SpanNetwork
 from elmore.tasks.estimator import TaskModel
-from elmore.tasks.inputs import MAX_CHAR_FILTERS, CharInput, Where
+from elmore.tasks.inputs import MAX_CHAR_FILTERS, CharInput
+from elmore.tasks.layer_inputs import Where
 from elmore.tasks.questions import Answer, QuestionReader, SpanAnswers
 from elmore.tasks.task import Task, TaskName
 from elmore.text.sentences import check_language

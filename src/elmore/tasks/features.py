@@ -15,9 +15,11 @@ from elmore.errors import ConfigError
 from elmore.static import StaticVectors
 from elmore.tasks.encoded import EncodedExamples, StoredSentences, distinct_sentences
 from elmore.tasks.fit import FitEvent, OnProgress
+from elmore.tasks.input_list import input_of
 from elmore.tasks.input_networks import TokenInput
-from elmore.tasks.inputs import ElmoInput, Input, StaticInput, Storage, elmo_facts, input_of
+from elmore.tasks.inputs import Input, StaticInput, Storage
 from elmore.tasks.layer_cache import TokenTuple
+from elmore.tasks.layer_inputs import ElmoInput, elmo_facts
 from elmore.tasks.settings import TaskSettings
 from elmore.tasks.task import Reading, Words
 from elmore.text import Token, Tokenizer, tokenizer_by_name
@@ -47,6 +49,12 @@ class FeatureExtractor(Words):
         self.inputs = {name: one.opened() for name, one in inputs.items()}
         self.more = list(self.inputs.values())[len(inputs) - len(more) :]
         """Those of the list that a user gives."""
+        shared = any(isinstance(one, ElmoInput) and one.elmo is self.elmo for one in self.more)
+        if shared and not settings.freeze:
+            raise ConfigError(
+                "inputs has the Elmo that is fine-tuned (freeze is false), whose vectors change; "
+                "give another, such as its name"
+            )
         _ = self.tokenizer  # which says if there is none of its name
 
     @property

@@ -31,7 +31,8 @@ from elmore.folders import new_folder, shared_mode, write_json
 from elmore.formats.native import verify_native
 from elmore.formats.safetensors_files import read_safetensors
 from elmore.metadata import read_metadata
-from elmore.tasks.inputs import Input, InputKind, restored_input
+from elmore.tasks.input_list import InputKind, restored_input
+from elmore.tasks.inputs import Input
 from elmore.tasks.task import TaskName
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"

@@ -23,7 +23,8 @@ from elmore.static import StaticVectors
 from elmore.tasks.base import BaseEstimator
 from elmore.tasks.examples import ClassWeight
 from elmore.tasks.fit import FitConfig, Unfreeze
-from elmore.tasks.inputs import MixedLayers, Where, input_of
+from elmore.tasks.input_list import input_of
+from elmore.tasks.layer_inputs import MixedLayers, Where
 
 MAX_HIDDEN_DIM = 8192
 _NOT_SAVED = ("elmo", "static", "inputs", "cache")
