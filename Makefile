@@ -7,7 +7,7 @@ MINUTES ?= 30
 SEED   ?= 0
 KILLS  ?= 100
 
-.PHONY: help setup dev demo test lint types unit fuzz kills bench paper wheel clean
+.PHONY: help setup dev demo test lint types unit fuzz kills bench paper site wheel clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -47,6 +47,9 @@ bench: dev      ## measure speed; results in build/embed.json and .png, build/pr
 
 paper: dev      ## measure what the paper measured, with the data in DATA; tables go to docs/results.md
 	$(BIN)/python -m paper --data $(DATA) --out build/paper --page docs/results.md
+
+site: dev       ## build the documentation site; it begins at build/docs/site/index.html
+	$(BIN)/python tools/site.py build/docs
 
 wheel: dev      ## build dist/*.whl
 	$(BIN)/python -m build --wheel
