@@ -78,7 +78,8 @@ class DocEncoder:
             )
 
     def _encode(self, sentences: set[tuple[str, ...]]) -> dict[tuple[str, ...], Vectors]:
-        new = sorted(sentences - self._cache.keys())
+        known = {tokens: self._cache[tokens] for tokens in sentences & self._cache.keys()}
+        new = sorted(sentences - known.keys())
         found = self.elmo.encode_tokens(new, layers=self.layers)
         encoded = {tokens: text.vectors for tokens, text in zip(new, found, strict=True)}
         # First come, first kept: epochs over a large corpus would flush a cache of recent ones.
@@ -86,7 +87,7 @@ class DocEncoder:
             if vectors.nbytes <= self._cacheable_bytes:
                 self._cacheable_bytes -= vectors.nbytes
                 self._cache[tokens] = vectors
-        return {tokens: self._cache.get(tokens, encoded.get(tokens)) for tokens in sentences}
+        return known | encoded
 
 
 def _sentences(doc: Doc) -> list[list[int]]:
@@ -98,7 +99,7 @@ def _sentences(doc: Doc) -> list[list[int]]:
 # --- the component --------------------------------------------------------------------------------
 
 
-class ElmoComponent(Pipe):  # type: ignore[misc]
+class ElmoComponent(Pipe):
     """Fills `doc.tensor`, and sets the hooks of `set_hooks`."""
 
     def __init__(self, encoder: DocEncoder, name: str) -> None:
@@ -111,7 +112,7 @@ class ElmoComponent(Pipe):  # type: ignore[misc]
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Give Docs their vectors, `batch_size` of them at once."""
-        for docs in minibatch(stream, size=batch_size):
+        for docs in minibatch(stream, size=batch_size):  # type: ignore[no-untyped-call]
             try:
                 self._fill(docs)
             except Exception as error:
@@ -121,7 +122,7 @@ class ElmoComponent(Pipe):  # type: ignore[misc]
 
     def _fill(self, docs: list[Doc]) -> list[Doc]:
         for doc, vectors in zip(docs, self.encoder(docs), strict=True):
-            doc.tensor = vectors
+            doc.tensor = vectors  # type: ignore[assignment]  # spaCy's stub has float64
             set_hooks(doc)
         return docs
 
@@ -214,7 +215,7 @@ Token.set_extension("elmore", getter=_vector, force=True)
 # --- the architecture -----------------------------------------------------------------------------
 
 
-@registry.architectures("elmore.Tok2Vec.v1")
+@registry.architectures("elmore.Tok2Vec.v1")  # type: ignore[untyped-decorator]
 def elmo_tok2vec(model: str, layers: str | int = "mix") -> Model[list[Doc], list[Any]]:
     """Return a frozen layer: Docs in, the vectors of their tokens out, (T, D) each.
 
@@ -233,4 +234,5 @@ def elmo_tok2vec(model: str, layers: str | int = "mix") -> Model[list[Doc], list
 def _forward(model: Model[list[Doc], list[Any]], docs: list[Doc], is_train: bool) -> Any:
     encoder: DocEncoder = model.attrs["encoder"]
     encoder.check_hash(model.attrs["model_hash"])
-    return [model.ops.asarray2f(vectors) for vectors in encoder(docs)], lambda gradients: []
+    vectors = [model.ops.asarray(found) for found in encoder(docs)]  # type: ignore[arg-type]
+    return vectors, lambda gradients: []
