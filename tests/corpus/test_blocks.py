@@ -141,8 +141,10 @@ def test_what_cannot_be_cut(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.gz is damaged or truncated"):
         plan_blocks([tmp_path / "a.gz"])
     (tmp_path / "a.txt").write_bytes(b"one\n\xff\n")
-    with pytest.raises(DataError, match=r"a\.txt, bytes 0 to 6, is not UTF-8: line 2"):
+    with pytest.raises(DataError, match=r"a\.txt is not UTF-8: line 2"):
         BlockReader(plan_blocks([tmp_path / "a.txt"])).read(0)
+    with pytest.raises(DataError, match=r"a\.txt, bytes 3 to 6, is not UTF-8: line 1"):
+        BlockReader(plan_blocks([tmp_path / "a.txt"], block_bytes=3)).read(1)
 
 
 def test_addresses_of_any_store() -> None:

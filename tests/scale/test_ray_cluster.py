@@ -42,7 +42,20 @@ def cluster() -> Iterator[Any]:
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
+def _descendants(pid: int) -> Iterator[int]:
+    """Give the processes that a process started, and those that they started."""
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            yield child
+            yield from _descendants(child)
+
+
+def _is_worker(pid: int) -> bool:
+    return b"ray::MapWorker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 @pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="/proc says which process is a worker")
 def test_the_same_bytes(cluster: Any, tiny_elmo: Elmo, tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path)
     options: dict[str, Any] = {"block_bytes": BLOCK_BYTES}
@@ -53,12 +66,7 @@ def test_the_same_bytes(cluster: Any, tiny_elmo: Elmo, tmp_path: Path) -> None:
         """Kill one of the workers, once: Ray has another take its block."""
         if workers:
             return
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                if b"ray::MapWorker" in path.read_bytes():
-                    workers.add(int(path.parent.name))
-            except OSError:  # it has ended
-                continue
+        workers.update(pid for pid in _descendants(os.getpid()) if _is_worker(pid))
         os.kill(min(workers), signal.SIGKILL)
 
     embed_parts(tiny_elmo, corpus, tmp_path / "ray", **options, ray="auto", on_part=kill_one)

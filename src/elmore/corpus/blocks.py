@@ -177,7 +177,9 @@ class BlockReader:
         else:
             with finding_damage(path), path.open("rb") as file:
                 content = _read_range(file, block, unit, self._line_of(path))
-        where = f"{path}, {unit} {block.start:,} to {block.end:,},"
+        where = str(path)  # lines are counted from the start of the block
+        if block.start:
+            where += f", {unit} {block.start:,} to {block.end:,},"
         lines = decode_lines(
             io.BytesIO(content),
             where,
