@@ -56,7 +56,15 @@ from elmore.senses.build import build_index
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.index_file import IndexConfig
 from elmore.senses.search import Search, nearest_of
-from elmore.tasks import Classifier, Examples, Tagger, read_labelled, read_pairs, read_tagged
+from elmore.tasks import (
+    Classifier,
+    Examples,
+    Tagger,
+    read_labelled,
+    read_pairs,
+    read_questions,
+    read_tagged,
+)
 from elmore.tasks.estimator import TaskModel
 from elmore.text import Vocab
 
@@ -316,12 +324,18 @@ def _static_reader(name: str, make: Callable[[Path], None]) -> Reader:
 
 STATIC_FILES = ("config.json", "vocab.txt", "vectors.npy")
 
+SQUAD = (
+    b'{"version": "v2.0", "data": [{"title": "a", "paragraphs": [{"context": "the bank", "qas": ['
+    b'{"id": "1", "question": "what?", "answers": [{"text": "bank", "answer_start": 4}]}, '
+    b'{"id": "2", "question": "who?", "answers": [], "is_impossible": true}]}]}]}'
+)
 EXAMPLES: dict[str, tuple[Callable[..., Examples], bytes]] = {
     "a.tsv": (read_labelled, b"text\tlabel\n" + b"good film\tyes\nbad\tno\n" * 10),
     "a.jsonl": (read_labelled, b'{"text": "good", "label": "yes"}\n' * 10),
     "a.conll": (read_tagged, b"the O\nbank B-X\n\nriver O\n\n" * 10),
     "a.conllu": (read_tagged, b"1\tthe\tthe\tDET\t_\t_\t0\t_\t_\t_\n\n" * 10),
     "pairs.csv": (read_pairs, b"sentence1,sentence2,label\n" + b'a,"b, c",yes\n' * 10),
+    "squad.json": (read_questions, SQUAD),
 }
 
 

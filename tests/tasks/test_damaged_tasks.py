@@ -83,6 +83,15 @@ def test_a_task_of_an_earlier_version(folder: Path) -> None:
         ({"elmo": {"source": 1, "hash": ""}}, "elmo.source is 1; expected"),
         ({"task": "sing"}, "task is 'sing'; expected one of answer, classify, pair, tag"),
         ({"format": "elmore-task-9"}, "elmore-task-9"),
+        ({"inputs": [{"kind": "sound", "vectors": None, "options": {}}]}, r"inputs\[0\].kind is"),
+        (
+            {"inputs": [{"kind": "elmo", "vectors": None, "options": {"source": "hf://a/b"}}]},
+            r"inputs\[0\] is no input that is saved",
+        ),
+        (
+            {"inputs": [{"kind": "chars", "vectors": None, "options": {"n_filters": "5"}}]},
+            "n_filters is '5'",
+        ),
     ],
 )
 def test_fields_that_cannot_be(folder: Path, fields: dict[str, Any], message: str) -> None:

@@ -179,6 +179,16 @@ def restored_inputs(content: TaskFile, folder: Path) -> list[Input]:
     """Return the list of inputs that a task was saved with."""
     found = []
     for number, said in enumerate(content.inputs):
+        has_vectors = said.vectors is not None
+        if has_vectors == (said.kind == "chars") or "source" in said.options:
+            raise FormatError(
+                f"{folder / CONFIG}: inputs[{number}] is no input that is saved; {_FIX}"
+            )
+        if said.kind == "vectors":
+            raise ConfigError(
+                f"inputs[{number}] of {folder} is an object that is not saved with it; give all "
+                "inputs again: inputs=[…]"
+            )
         source = source_of(said.vectors, f"inputs[{number}]", folder)
         options = said.options if source is None else {**said.options, "source": source}
         try:
