@@ -126,7 +126,7 @@ class _OpenDocument:
             self.sentences.append([])
 
     def document(self) -> Document:
-        speakers = self.speakers if any(self.speakers) else []
+        speakers = self.speakers if any(self.speakers) else ()
         genre, slash, _ = self.name.partition("/")
         sentences = [sentence for sentence in self.sentences if sentence]
         return Document(sentences, speakers, genre if slash else None, self.name, self.part)

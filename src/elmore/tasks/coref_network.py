@@ -36,7 +36,7 @@ _FEATURE_DIM = 20
 _DISTANCES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # the least of each bucket
 _TOKENS_AT_ONCE = 2048  # in a group of sentences, with padding
 _STARTS_AT_ONCE = 1024
-_PAIRS_AT_ONCE = 8192
+_PAIRS_AT_ONCE = 4096
 
 
 class DocumentScores(NamedTuple):
@@ -173,7 +173,7 @@ class CorefNetwork(nn.Module):
     ) -> Tensor:
         """Return s_m of all spans, (N, W); `lasts` are their last tokens."""
         layer, n_widths = self.mention.first, lasts.shape[1]
-        by_first, by_last, by_head, by_width = layer.weight.split(self.span_dims, dim=1)
+        by_first, by_last, by_head, by_width = layer.weight.split_with_sizes(self.span_dims, dim=1)
         first, last = F.linear(encoded, by_first, layer.bias), F.linear(encoded, by_last)
         head, width = F.linear(inputs, by_head), F.linear(self.width.weight[:n_widths], by_width)
         in_span = torch.ones(n_widths, n_widths, dtype=torch.bool).tril()
@@ -192,10 +192,11 @@ class CorefNetwork(nn.Module):
         n_spans, span_dim = g.shape
         n_most = min(self.max_antecedents, n_spans - 1)
         layer = self.antecedent.first
-        by_own, by_other, by_product, by_feature = layer.weight.split(
-            [span_dim] * 3 + [layer.in_features - 3 * span_dim], dim=1
+        n_features = (layer.in_features - 3 * span_dim) // _FEATURE_DIM
+        by_own, by_other, by_product, *by_features = layer.weight.split_with_sizes(
+            [span_dim] * 3 + [_FEATURE_DIM] * n_features, dim=1
         )
-        features = iter(by_feature.split(_FEATURE_DIM, dim=1))
+        features = iter(by_features)
         own, other = F.linear(g, by_own, layer.bias), F.linear(g, by_other)
         by_distance = F.linear(self.distance.weight, next(features))
         by_speaker = None
@@ -278,7 +279,7 @@ def keep_spans(spans: Sequence[tuple[int, int]], scores: Tensor, n_kept: int) ->
     """Return which spans are kept, in order: the best, at most so many, none crossing another."""
     starts_of: dict[int, int] = {}  # by its last token, the first of the longest kept span
     ends_of: dict[int, int] = {}  # by its first token, the last of the longest kept span
-    kept = []
+    kept: list[int] = []
     for row in scores.argsort(descending=True, stable=True).tolist():
         if len(kept) == n_kept:
             break
