@@ -14,7 +14,7 @@ from elmore.tasks.settings import MAX_HIDDEN_DIM
 from elmore.tasks.task import Task, TaskName
 from elmore.text.sentences import check_language
 
-_MAX_WIDTH = 1000
+_MAX_WIDTH = 100
 
 
 @dataclass(repr=False, eq=False)
