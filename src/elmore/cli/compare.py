@@ -48,7 +48,7 @@ def compare(
     Parameters
     ----------
     task
-        classify, tag, pair or answer.
+        classify, tag, pair, answer or coref.
     train
         The training set, a file of examples.
     dev

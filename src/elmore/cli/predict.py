@@ -1,5 +1,6 @@
-"""`elmore predict`: the labels, tags or answers that a trained task gives to new texts."""
+"""`elmore predict`: the labels, tags, answers or clusters that a trained task gives to texts."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -12,7 +13,7 @@ from elmore.cli import arguments
 from elmore.cli.inputs import read_input
 from elmore.cli.terminal import is_terminal, print_json
 from elmore.corpus.lines import MAX_LINE_BYTES
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 
 
 class _Given(NamedTuple):
@@ -40,8 +41,9 @@ def predict(
     second_field: str = "sentence2",
     question_field: str = "question",
     token_column: int = 0,
+    conll: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
-    """Predict the labels of texts, the tags of words, or the answers to questions.
+    """Predict the labels of texts, the tags of words, answers to questions, or coreference.
 
     A list on a terminal, a line of JSON for each text in a pipe.
 
@@ -52,9 +54,10 @@ def predict(
     texts
         Texts and files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed;
         - is standard input, which is also read if nothing is given. A tagger takes .conll and
-        .conllu files too, and reads their tokens. A text of a pair task is two texts with a tab
-        between them; of semantic role labelling, the number of the predicate, from 0, a tab, and
-        the text; of an answer task, the question, a tab, and the text.
+        .conllu files too, and reads their tokens; a coref task takes .conll files of documents
+        (CoNLL-2012), and each other text is a document. A text of a pair task is two texts with a
+        tab between them; of semantic role labelling, the number of the predicate, from 0, a tab,
+        and the text; of an answer task, the question, a tab, and the text.
     elmo
         Where the biLM is, if it has moved.
     static
@@ -72,12 +75,19 @@ def predict(
         answer: the field of the question.
     token_column
         tag: the column of the token in .conll files, counted from 0, or from the end if negative.
+    conll
+        coref: print the documents of .conll files with their clusters in CoNLL-2012's columns.
     """
     from elmore.tasks.catalogue import TASKS
     from elmore.tasks.saved import read_task_config
 
     cls = TASKS[read_task_config(model).task].model
+    if conll and cls.task != "coref":
+        raise ConfigError(f"--conll is for a coref task, and {model} is a {cls.task} task")
     task: Any = cls.load(model, elmo=elmo, static=static)
+    if cls.task == "coref":
+        _corefer(task, texts, text_field, max_line_bytes, conll=conll)
+        return
     if cls.task == "answer":
         _answer(task, texts, (question_field, text_field), max_line_bytes)
         return
@@ -127,6 +137,44 @@ def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str], max_line_b
             "question": question, "text": text, "answer": answer.text, "span": span,
             "probability": answer.probability,
         })  # fmt: skip
+
+
+def _corefer(
+    task: Any, texts: Sequence[str], text_field: str, max_line_bytes: int, *, conll: bool
+) -> None:
+    """Find the clusters of documents, and print them."""
+    from elmore.tasks.coref_conll import document_lines, read_documents
+    from elmore.tasks.documents import Document
+    from elmore.tasks.readers import is_column_file
+
+    documents: list[Any] = []
+    for one in texts or ("-",):  # standard input
+        if is_column_file(Path(one)) and Path(one).is_file():
+            documents += read_documents(one).X
+        elif conll:
+            raise ConfigError(f"--conll takes .conll files alone; got {one!r}")
+        else:
+            given = [one] if texts else []
+            read = read_input(given, [text_field], max_line_bytes=max_line_bytes)
+            documents += [text for (text,) in read]
+    console = Console(highlight=False)
+    for document, clusters in zip(documents, task.predict(documents), strict=True):
+        if conll:
+            for line in document_lines(document, clusters):
+                sys.stdout.write(f"{line}\n")
+        elif is_terminal():
+            is_text = isinstance(document, str)
+            console.print(Text(document if is_text else f"{document.name}, part {document.part}"))
+            for number, cluster in enumerate(clusters, start=1):
+                shown = " · ".join(" ".join(mention.text.split()) for mention in cluster)
+                console.print(Text(f"  {number}  ", "bold yellow").append(shown))
+        elif isinstance(document, Document):
+            print_json({
+                "document": document.name, "part": document.part, "tokens": document.tokens,
+                "clusters": clusters,
+            })  # fmt: skip
+        else:
+            print_json({"text": document, "clusters": clusters})
 
 
 def _sentences(

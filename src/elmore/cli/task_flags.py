@@ -15,7 +15,7 @@ from elmore.tasks.catalogue import TASKS
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.settings import TaskSettings
 
-Task = Literal["classify", "tag", "pair", "answer"]
+Task = Literal["classify", "tag", "pair", "answer", "coref"]
 
 _EXAMPLES = Group("Examples")
 _SETTINGS = Group("Settings")
@@ -27,7 +27,8 @@ class DataFlags:
 
     format: Annotated[str, Parameter(group=_EXAMPLES)] = "auto"
     """classify: tsv, csv, jsonl, lines (a label, a space, a text) or trec; tag: conll, conllu,
-    wikiann or srl; pair: tsv, csv, jsonl, snli or sick; answer: squad. auto: by the file's name."""
+    wikiann or srl; pair: tsv, csv, jsonl, snli or sick; answer: squad; coref: conll. auto: by the
+    file's name."""
     text_field: Annotated[str, Parameter(group=_EXAMPLES)] = "text"
     """classify: the column or field of the text."""
     label_field: Annotated[str, Parameter(group=_EXAMPLES)] = "label"

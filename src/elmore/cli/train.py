@@ -40,8 +40,9 @@ def train(
     Parameters
     ----------
     task
-        classify (a label for each text), tag (a tag for each word), pair (a label for two texts) or
-        answer (the part of a text that answers a question).
+        classify (a label for each text), tag (a tag for each word), pair (a label for two texts),
+        answer (the part of a text that answers a question) or coref (the mentions of a document
+        that refer to the same thing).
     train
         The training set, a file of examples.
     dev

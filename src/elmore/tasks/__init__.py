@@ -1,7 +1,10 @@
-"""Tasks on ELMo vectors: classification of texts and pairs, tagging, question answering."""
+"""Tasks on ELMo vectors: classification, tagging, question answering, coreference resolution."""
 
 from elmore.tasks.answer import QuestionAnswerer
 from elmore.tasks.classify import Classifier, PairClassifier
+from elmore.tasks.coref import Coreferencer
+from elmore.tasks.coref_conll import document_lines, read_documents
+from elmore.tasks.documents import Document, Mention
 from elmore.tasks.examples import Clause, Examples
 from elmore.tasks.inputs import CharInput, StaticInput
 from elmore.tasks.layer_inputs import ElmoInput, VectorInput
@@ -15,8 +18,11 @@ __all__ = [
     "CharInput",
     "Classifier",
     "Clause",
+    "Coreferencer",
+    "Document",
     "ElmoInput",
     "Examples",
+    "Mention",
     "PairClassifier",
     "Question",
     "QuestionAnswerer",
@@ -24,6 +30,8 @@ __all__ = [
     "StaticInput",
     "Tagger",
     "VectorInput",
+    "document_lines",
+    "read_documents",
     "read_labelled",
     "read_pairs",
     "read_questions",

@@ -6,6 +6,8 @@ from typing import Any
 
 from elmore.tasks.answer import QuestionAnswerer
 from elmore.tasks.classify import Classifier, PairClassifier
+from elmore.tasks.coref import Coreferencer
+from elmore.tasks.coref_conll import DocumentFormat, read_documents
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
 from elmore.tasks.readers import (
@@ -38,5 +40,6 @@ TASKS: dict[str, TaskKind] = {
         TaskKind(Tagger, read_tagged, TagFormat),
         TaskKind(PairClassifier, read_pairs, PairFormat),
         TaskKind(QuestionAnswerer, read_questions, QuestionFormat),
+        TaskKind(Coreferencer, read_documents, DocumentFormat),
     )
 }

@@ -6,8 +6,9 @@ tokens for the task.
 """
 
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import torch
 from elmore.tasks.input_networks import TokenBatch
 from elmore.tasks.inputs import Chosen, Lookup
 from elmore.tasks.layer_cache import TokenTuple
-from elmore.tasks.task import Batch, Reading, as_tensor
+from elmore.tasks.task import Batch, Part, Reading, as_tensor
 
 _BATCHES_SORTED_TOGETHER = 50
 
@@ -75,6 +76,21 @@ class EncodedExamples:
         """Return the tokens of all texts of each example."""
         by_row = self.sentences.lengths
         return np.array([sum(int(by_row[side].sum()) for side in sides) for sides in self.rows])
+
+    def parts(
+        self, choose: Callable[[Any, Any, random.Random], Part], seed: str
+    ) -> "EncodedExamples":
+        """Return a part of each example, chosen by a seed; see `Task.part`."""
+        assert self.targets is not None
+        rng = random.Random(seed)
+        found = [choose(*one, rng) for one in zip(self.readings, self.targets, strict=True)]
+        rows = [(text[one.sentences],) for (text,), one in zip(self.rows, found, strict=True)]
+        return replace(
+            self,
+            rows=rows,
+            readings=[one.reading for one in found],
+            targets=[one.target for one in found],
+        )
 
     def batch(self, chosen: Sequence[int]) -> Batch:
         """Put some examples together."""

@@ -100,9 +100,10 @@ class TaskModel(TaskSettings):
             self.network_ = task.network(self.features_.network)
             encoded = self._encode(train.X, train.y, on_progress)
             dev_encoded = self._encode(dev.X, None, on_progress)
+            part = task.part
             self.progress_: FitProgress = fit(
                 self.network_,
-                encoded,
+                lambda seed: encoded if part is None else encoded.parts(part, seed),
                 lambda: task.metric(dev.y, self._run(dev_encoded, task.answers.decode)).score,
                 self.fit_config(),
                 folder=None if folder is None else Path(folder),

@@ -28,9 +28,11 @@ class Examples:
     """What a task is trained on, or evaluated on."""
 
     X: list[Any]
-    """Texts; or sentences, lists of tokens; or clauses; or pairs of texts; or questions."""
+    """Texts; or sentences, lists of tokens; or clauses; or pairs of texts; or questions; or
+    documents."""
     y: list[Any]
-    """A label for each; or a list of tags, one for each token; or the right answers."""
+    """A label for each; or a list of tags, one for each token; or the right answers;
+    or clusters of mentions."""
 
     def __len__(self) -> int:
         return len(self.X)

@@ -102,15 +102,16 @@ OnProgress = Callable[[FitEvent], None]
 
 def fit(
     network: Any,
-    train: EncodedExamples,
+    train: Callable[[str], EncodedExamples],
     score: Callable[[], float],
     config: FitConfig,
     *,
     folder: Path | None = None,
     on_progress: OnProgress = lambda event: None,
 ) -> FitProgress:
-    """Train `network` on `train`, and leave the weights in it for which `score` was highest.
+    """Train `network`, and leave the weights in it for which `score` was highest.
 
+    `train` takes a seed, and returns what an epoch learns from.
     With a folder (`run_folder`), a checkpoint is kept there, and a run that was stopped resumes.
     """
     learner = _Learner(network, config)
@@ -121,7 +122,8 @@ def fit(
     while progress.epoch < config.n_epochs and (
         progress.epoch - progress.best_epoch < config.patience
     ):
-        progress.losses.append(learner.train_epoch(train, progress, on_progress))
+        examples = train(f"{config.seed}/{progress.epoch}")
+        progress.losses.append(learner.train_epoch(examples, progress, on_progress))
         progress.epoch += 1
         found = score()
         progress.scores.append(found)

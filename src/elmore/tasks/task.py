@@ -16,6 +16,7 @@ own, a metric, and an estimator of a few lines that puts them together by its se
   made; it is saved with the weights.
 """
 
+import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from elmore.tasks.layer_cache import TokenTuple
 from elmore.tasks.metrics import Evaluation
 from elmore.text import Token
 
-TaskName = Literal["classify", "tag", "pair", "answer"]
+TaskName = Literal["classify", "tag", "pair", "answer", "coref"]
 Text = tuple[TokenTuple, ...]
 """The sentences of a text."""
 NewTokenInput = Callable[[], TokenInput]
@@ -53,6 +54,15 @@ class Batch(NamedTuple):
     """The examples."""
     targets: Tensor | None
     """Those of all examples; None where there are none to learn from."""
+
+
+class Part(NamedTuple):
+    """A part of an example whose reading has one text."""
+
+    reading: Reading
+    target: Any
+    sentences: slice
+    """Which sentences of the text."""
 
 
 class Words(ABC):
@@ -141,6 +151,8 @@ class Task:
     """Inputs of its own, after static vectors and ELMo."""
     max_predicted: int = 64
     """Examples in a batch of predictions, at most."""
+    part: Callable[[Any, Any, random.Random], Part] | None = None
+    """Takes a reading and its target; chooses the part that an epoch learns from. None: all."""
 
 
 def as_tensor(targets: Sequence[Any]) -> Tensor:
