@@ -124,6 +124,21 @@ def test_raw_text_has_character_offsets(tiny_elmo: Elmo) -> None:
     assert reading.mention(0, 1) == Mention(0, 10, "Kim  left.")
 
 
+def test_a_bilm_is_fine_tuned_on_the_chosen_sentences(tiny_elmo: Elmo) -> None:
+    train = documents(6)
+    settings = SMALL | {"n_epochs": 2, "max_sentences": 2}
+    model = Coreferencer(tiny_elmo, freeze=False, unfreeze="all", **settings).fit(train, dev=train)
+    before = tiny_elmo.bilm.state_dict()
+    changed = [
+        not torch.equal(weight, before[name.removeprefix("tokens.parts.elmo.bilm.")])
+        for name, weight in model.network_.state_dict().items()
+        if name.startswith("tokens.parts.elmo.bilm.forward_lstm")
+    ]
+    assert changed
+    assert any(changed)
+    assert len(model.predict(train.X)) == 6
+
+
 def test_mentions_that_cross_the_end_of_a_sentence_are_kept_out_of_training(
     static: StaticVectors,
 ) -> None:
