@@ -64,9 +64,22 @@ def read_metadata(
     """Read a JSON file that is as its description says."""
     value = parse_json(read_limited(path, max_bytes), path)
     found = convert_metadata(value, description, path, fix=fix)
-    if has_checksum(found) and value.get("checksum") not in (None, checksum_of(value)):
-        raise FormatError(f"{path} is damaged: its checksum does not match its fields; {fix}")
+    if has_checksum(found):
+        said = value.get("checksum")
+        if said is None and _has_checksums_of_files(value):
+            raise FormatError(f"{path} is damaged: its checksum is missing; {fix}")
+        if said is not None and said != checksum_of(value):
+            raise FormatError(f"{path} is damaged: its checksum does not match its fields; {fix}")
     return found
+
+
+def _has_checksums_of_files(value: Mapping[str, Any]) -> bool:
+    """Return whether checksums of data files are among the fields; then one of the fields is, too.
+
+    Earlier versions wrote neither.
+    """
+    files = value.get("files")
+    return isinstance(files, dict) and any("xxh3" in record for record in files.values())
 
 
 def has_checksum(content: object) -> bool:

@@ -13,6 +13,7 @@ from elmore.corpus.files import fingerprint
 from elmore.corpus.prepare import prepare
 from elmore.corpus.shards import Corpus, verify_corpus
 from elmore.errors import ConfigError, FormatError
+from elmore.metadata import checksum_of
 
 PLAIN = CorpusConfig(tokenizer="whitespace", held_out=0, max_words=5)  # two words, others outside
 
@@ -31,25 +32,31 @@ def folder(tmp_path: Path, text: Path) -> Path:
 
 
 def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
-    """Edit a manifest, as one without a checksum."""
+    """Edit a manifest, whose checksum is then that of what is in it."""
     manifest = json.loads((folder / "manifest.json").read_text())
-    del manifest["checksum"]
     edit(manifest)
+    if "checksum" in manifest:
+        manifest["checksum"] = checksum_of(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def as_earlier(folder: Path) -> None:
     """Make of a corpus what earlier versions wrote: SHA-256 of each file, none of the manifest."""
-    change(
-        folder,
-        lambda manifest: manifest.update(
-            files={name: fingerprint(folder / name) for name in manifest["files"]}
-        ),
-    )
+
+    def edit(manifest: dict[str, Any]) -> None:
+        manifest["files"] = {name: fingerprint(folder / name) for name in manifest["files"]}
+        del manifest["checksum"]
+
+    change(folder, edit)
 
 
 def without_checksums(folder: Path) -> None:
-    change(folder, lambda manifest: [record.pop("xxh3") for record in manifest["files"].values()])
+    def edit(manifest: dict[str, Any]) -> None:
+        for record in manifest["files"].values():
+            del record["xxh3"]
+        del manifest["checksum"]
+
+    change(folder, edit)
 
 
 def test_damage_is_found(folder: Path, text: Path) -> None:

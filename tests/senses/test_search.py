@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from elmore.errors import FormatError
+from elmore.metadata import checksum_of
 from elmore.senses import search as searching
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.search import Search, nearest_of
@@ -40,11 +41,14 @@ def test_cells(index: OccurrenceIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FormatError, match=r"search-2.faiss is damaged: .*remove it and search-2"):
         Search.load(index, 2)
     said["of"]["facts"]["n_lines"] = 7
-    del said["checksum"]
+    said["checksum"] = checksum_of(said)
     facts.write_text(json.dumps(said))
     with pytest.raises(FormatError, match="is of another index; remove it"):
         Search.load(index, 2)
-    del said["files"]  # as earlier versions wrote it: nothing says that the cells are whole
+    del (
+        said["files"],
+        said["checksum"],
+    )  # as earlier versions wrote it: nothing says that the cells are whole
     facts.write_text(json.dumps(said))
     assert Search.load(index, 2).quality == made.quality
     assert cells.read_bytes() == whole

@@ -15,6 +15,7 @@ import pytest
 
 from elmore import Elmo
 from elmore.errors import ConfigError, FormatError
+from elmore.metadata import checksum_of
 from elmore.tasks import Classifier, Tagger
 from elmore.tasks.fit import LAST
 from elmore.tasks.layer_cache import stored_layers
@@ -81,7 +82,7 @@ def test_a_task_of_an_earlier_version(folder: Path) -> None:
         ({"labels": []}, "a score for each of the 0 labels"),
         ({"labels": [0] * 2000}, "expected a string"),
         ({"elmo": {"source": 1, "hash": ""}}, "elmo.source is 1; expected"),
-        ({"task": "sing"}, "task is 'sing'; expected one of answer, classify, pair, tag"),
+        ({"task": "sing"}, "task is 'sing'; expected one of answer, classify, coref, pair, tag"),
         ({"format": "elmore-task-9"}, "elmore-task-9"),
         ({"inputs": [{"kind": "sound", "vectors": None, "options": {}}]}, r"inputs\[0\].kind is"),
         (
@@ -109,8 +110,8 @@ def test_config_json_has_a_checksum_of_its_own(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", ".."])
 def test_names_that_lead_out_of_the_folder(folder: Path, name: str) -> None:
     said = json.loads((folder / "config.json").read_text())
-    del said["checksum"]
     said["files"][name] = {"size": 1, "xxh3": "0" * 32}
+    said["checksum"] = checksum_of(said)
     (folder / "config.json").write_text(json.dumps(said))
     with pytest.raises(FormatError, match="expected names of files beside it"):
         Classifier.load(folder)
@@ -206,3 +207,11 @@ Classifier({str(tiny_model)!r}, tokenizer="whitespace", **SMALL).fit(
     )  # fmt: skip
     assert found.returncode == -signal.SIGKILL
     assert list(temporary.iterdir()) == []
+
+
+def test_a_checksum_that_was_taken_out(folder: Path) -> None:
+    said = json.loads((folder / "config.json").read_text())
+    del said["checksum"]
+    (folder / "config.json").write_text(json.dumps(said))
+    with pytest.raises(FormatError, match=r"config\.json is damaged: its checksum is missing"):
+        Classifier.load(folder)
