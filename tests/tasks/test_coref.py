@@ -220,6 +220,8 @@ def test_a_mention_of_two_clusters_belongs_to_the_first() -> None:
     ("change", "message"),
     [
         (lambda m: m.fit([[["a", "b"]]], [[[(0, 3)]]]), "a mention from 0 to 3; expected a start"),
+        (lambda m: m.fit(["ab"], [[(0, 1), (1, 2)]]), "a cluster has 0; expected a list of"),
+        (lambda m: m.fit(["ab"], [[0, 1]]), "a cluster has 0; expected a list of clusters"),
         (lambda m: m.fit(["ab"], [[[(1, 1)]]]), "document 0 has a mention from 1 to 1"),
         (lambda m: m.fit([["a", "b"]], [[]]), "document 0 is .*expected a string, a Document"),
         (lambda m: m.fit([[["a"]]] * 3, [[[(0, 1)]]] * 3), "has a cluster of two mentions"),

@@ -122,7 +122,7 @@ class DocumentReader(Reader):
             else:
                 size = len(one) if isinstance(one, str) else len(_document(one, place).tokens)
             for cluster in y:
-                for start, end in (_span(mention) for mention in cluster):
+                for start, end in _spans(cluster):
                     if not 0 <= start < end <= size:
                         raise DataError(
                             f"document {place} has a mention from {start} to {end}; expected a "
@@ -247,15 +247,22 @@ def distinct_clusters(y: Any) -> list[Cluster]:
     seen: set[Span] = set()
     found = []
     for cluster in y:
-        own = [span for span in dict.fromkeys(map(_span, cluster)) if span not in seen]
+        own = [span for span in dict.fromkeys(_spans(cluster)) if span not in seen]
         seen.update(own)
         if own:
             found.append(tuple(own))
     return found
 
 
-def _span(mention: Any) -> Span:
-    return int(mention[0]), int(mention[1])
+def _spans(cluster: Any) -> list[Span]:
+    mentions = cluster if isinstance(cluster, Sequence) else [cluster]
+    for mention in mentions:
+        if not isinstance(mention, Sequence) or isinstance(mention, str) or len(mention) < 2:
+            raise DataError(
+                f"a cluster has {mention!r}; expected a list of clusters for each document, each a "
+                "list of mentions (start, end)"
+            )
+    return [(int(mention[0]), int(mention[1])) for mention in mentions]
 
 
 def _document(one: Any, place: int) -> Document:
