@@ -1,5 +1,6 @@
 """SQuAD files in, questions and their right answers out: v1.1, and v2.0 with unanswerable ones."""
 
+import reprlib
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,8 @@ from elmore.tasks.questions import Question, RightAnswer
 
 QuestionFormat = Literal["auto", "squad"]
 
+_shown = reprlib.Repr()
+_shown.maxstring = 100  # characters that errors show of a text, from both of its ends
 _FIX = "expected a SQuAD file: data, paragraphs, qas, answers"
 
 
@@ -69,8 +72,9 @@ def read_questions(
                     start = answer.answer_start
                     if start < 0 or not text.startswith(answer.text, start) or not answer.text:
                         raise DataError(
-                            f"{path}, article {article.title!r}: the answer {answer.text!r} to "
-                            f"{asked.question!r} is not in its text at character {start}; "
+                            f"{path}, article {_shown.repr(article.title)}: the answer "
+                            f"{_shown.repr(answer.text)} to {_shown.repr(asked.question)} is not in its "
+                            f"text at character {start}; "
                             "correct it, or remove the question"
                         )
                 X.append(Question(asked.question, text))
