@@ -73,9 +73,8 @@ def read_questions(
                     if start < 0 or not text.startswith(answer.text, start) or not answer.text:
                         raise DataError(
                             f"{path}, article {_shown.repr(article.title)}: the answer "
-                            f"{_shown.repr(answer.text)} to {_shown.repr(asked.question)} is not in its "
-                            f"text at character {start}; "
-                            "correct it, or remove the question"
+                            f"{_shown.repr(answer.text)} to {_shown.repr(asked.question)} is not "
+                            f"in its text at character {start}; correct it, or remove the question"
                         )
                 X.append(Question(asked.question, text))
                 y.append([RightAnswer(one.text, one.answer_start) for one in answers])
