@@ -89,7 +89,7 @@ HASH_CNN = {
 
 def networks(model: str) -> dict[str, dict[str, Any]]:
     """Return the token-to-vector networks to compare, by the names of their rows."""
-    elmo = {"@architectures": "elmore.Tok2Vec.v1", "model": model, "layers": "mix"}
+    elmo = {"@architectures": "elmore.Tok2Vec.v1", "model": model}
     both = {"@layers": "concatenate.v1", "*": {"hash_cnn": HASH_CNN, "elmo": elmo}}
     return {"spaCy's default": HASH_CNN, "ELMo": elmo, "both": both}
 

@@ -194,7 +194,6 @@ def test_other_weights_than_those_that_were_saved(
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"layers": "all"}, "layers is 'all'; spaCy needs one vector per token"),
         ({"layers": 9}, "layers is 9; expected mix"),
         ({"model": "no-such-model"}, "there is no folder 'no-such-model'"),
     ],
@@ -205,6 +204,23 @@ def test_settings_that_cannot_be(tiny_model: Path, config: dict[str, Any], messa
         spacy.blank("en").add_pipe("elmore", config=settings)
     with pytest.raises(ElmoreError, match=message):
         registry.architectures.get("elmore.Tok2Vec.v1")(**settings)
+
+
+def test_all_layers_are_for_the_architecture_alone(tiny_model: Path) -> None:
+    with pytest.raises(ConfigError, match="layers is 'all'; a token has one vector"):
+        spacy.blank("en").add_pipe("elmore", config={"model": str(tiny_model), "layers": "all"})
+
+
+def test_the_architecture_gives_all_layers_standardized() -> None:
+    model = registry.architectures.get("elmore.Tok2Vec.v1")("en")
+    doc = spacy.blank("en").make_doc(MONEY)
+    (found,) = model.predict([doc])
+    elmo = Elmo.from_pretrained("en")
+    (read,) = elmo.encode_tokens([[token.text for token in doc]], layers="all")
+    assert elmo.model.calibration is not None
+    layers = elmo.model.calibration.standardize(read.vectors, "all")
+    assert found.shape == (len(doc), 3 * elmo.dim) == (len(doc), model.get_dim("nO"))
+    np.testing.assert_allclose(found, np.concatenate(layers, axis=1), atol=1e-5)
 
 
 def test_what_cannot_be_compared(nlp: Language, tiny_model: Path) -> None:
@@ -278,7 +294,7 @@ def test_the_config_of_the_how_to(tiny_model: Path) -> None:
     example = Example.from_dict(nlp.make_doc("Kim left"), {"entities": ["U-PER", "O"]})
     nlp.initialize(lambda: [example])
     assert nlp.update([example])["ner"] > 0
-    assert nlp.get_pipe("ner").model.get_ref("tok2vec").layers[0].get_dim("nO") == 96 + 12
+    assert nlp.get_pipe("ner").model.get_ref("tok2vec").layers[0].get_dim("nO") == 96 + 3 * 12
 
 
 # --- entry points ---------------------------------------------------------------------------------

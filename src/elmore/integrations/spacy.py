@@ -36,18 +36,22 @@ _MAX_CACHED_BYTES = 256 * 2**20
 
 
 class DocEncoder:
-    """Docs in, the vectors of their tokens out, (T, D) for each."""
+    """Docs in, the vectors of their tokens out, (T, D) for each.
 
-    def __init__(self, model: str, layers: Layers, *, max_cached_bytes: int = 0) -> None:
-        if layers == "all":
-            raise ConfigError(
-                "layers is 'all'; spaCy needs one vector per token: choose one, such as 'mix'"
-            )
+    "all" layers are concatenated. With `standardize`, layers have mean 0 and standard deviation 1,
+    if the model has a calibration; a mix stays as it is.
+    """
+
+    def __init__(
+        self, model: str, layers: Layers, *, standardize: bool = False, max_cached_bytes: int = 0
+    ) -> None:
         self.model = model
         self.elmo = Elmo.from_pretrained(model)
         check_layers(layers, self.elmo.n_layers)
         self.layers = layers
-        self.dim = layers_dim(layers, self.elmo.dim)
+        n_layers = self.elmo.n_layers if layers == "all" else 1
+        self.dim = n_layers * layers_dim(layers, self.elmo.dim)
+        self._standardize = standardize and layers != "mix"
         self.hash = self.elmo.model.fingerprint()
         self._cache: dict[tuple[str, ...], Vectors] = {}
         self._cacheable_bytes = max_cached_bytes
@@ -81,13 +85,22 @@ class DocEncoder:
         known = {tokens: self._cache[tokens] for tokens in sentences & self._cache.keys()}
         new = sorted(sentences - known.keys())
         found = self.elmo.encode_tokens(new, layers=self.layers)
-        encoded = {tokens: text.vectors for tokens, text in zip(new, found, strict=True)}
+        encoded = {
+            tokens: self._vectors(text.vectors) for tokens, text in zip(new, found, strict=True)
+        }
         # First come, first kept: epochs over a large corpus would flush a cache of recent ones.
         for tokens, vectors in encoded.items():
             if vectors.nbytes <= self._cacheable_bytes:
                 self._cacheable_bytes -= vectors.nbytes
                 self._cache[tokens] = vectors
         return known | encoded
+
+    def _vectors(self, found: Vectors) -> Vectors:
+        """Return the vectors of a sentence as they are asked for, (T, D)."""
+        calibration = self.elmo.model.calibration
+        if self._standardize and calibration is not None:
+            found = calibration.standardize(found, self.layers)  # type: ignore[arg-type]
+        return np.concatenate(found, axis=1) if self.layers == "all" else found
 
 
 def _sentences(doc: Doc) -> list[list[int]]:
@@ -151,6 +164,8 @@ class ElmoComponent(Pipe):
 )
 def make_elmore(nlp: Language, name: str, model: str, layers: str | int) -> ElmoComponent:
     """Make the component: `model` is a bundled name or a model folder, `layers` as in `Elmo`."""
+    if layers == "all":
+        raise ConfigError("layers is 'all'; a token has one vector: choose one, such as 'mix'")
     return ElmoComponent(DocEncoder(model, layers), name)  # type: ignore[arg-type]
 
 
@@ -216,12 +231,20 @@ Token.set_extension("elmore", getter=_vector, force=True)
 
 
 @registry.architectures("elmore.Tok2Vec.v1")  # type: ignore[untyped-decorator]
-def elmo_tok2vec(model: str, layers: str | int = "mix") -> Model[list[Doc], list[Any]]:
+def elmo_tok2vec(
+    model: str, layers: str | int = "all", standardize: bool = True
+) -> Model[list[Doc], list[Any]]:
     """Return a frozen layer: Docs in, the vectors of their tokens out, (T, D) each.
 
-    It takes no gradient, so the vectors of a sentence are computed once and cached.
+    It takes no gradient, so the vectors of a sentence are computed once and cached. By default it
+    gives all layers side by side, so that what is trained on it can weigh them.
     """
-    encoder = DocEncoder(model, layers, max_cached_bytes=_MAX_CACHED_BYTES)  # type: ignore[arg-type]
+    encoder = DocEncoder(
+        model,
+        layers,  # type: ignore[arg-type]
+        standardize=standardize,
+        max_cached_bytes=_MAX_CACHED_BYTES,
+    )
     return Model(
         "elmore_tok2vec",
         _forward,
