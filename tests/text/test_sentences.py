@@ -33,6 +33,7 @@ ANY_TEXT = st.text(
             ["안녕하세요.", "저는 3.5점을 받은 학생입니다.", "어디 가세요?", "네!"],
         ),
         ("en", "a\ud800b here. The \udfff end.", ["a\ud800b here.", "The \udfff end."]),
+        ("ko", "I\xa0.è\x1c", ["I\xa0.è"]),  # on which sentencex panics
         ("en", "", []),
         ("ko", " \n\t", []),
     ],

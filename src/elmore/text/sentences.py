@@ -23,15 +23,30 @@ def check_language(language: str) -> None:
 
 def split_sentences(text: str, language: str = "en") -> list[SentenceSpan]:
     """Return the sentences of `text` in order; `language` is an ISO code such as "en" or "ko"."""
-    from sentencex import get_sentence_boundaries  # noqa: PLC0415  only if used
-
     # sentencex takes only valid UTF-8; replacing character by character keeps the spans.
     encodable = text.encode("utf-8", "replace").decode("utf-8")
     spans = []
-    for boundary in get_sentence_boundaries(language, encodable):
-        sentence = text[boundary["start_index"] : boundary["end_index"]]
-        start = boundary["start_index"] + len(sentence) - len(sentence.lstrip())
+    for first, last in _boundaries(encodable, language):
+        sentence = text[first:last]
+        start = first + len(sentence) - len(sentence.lstrip())
         end = start + len(sentence.strip())
         if start < end:
             spans.append(SentenceSpan(start, end))
     return spans
+
+
+def _boundaries(text: str, language: str) -> list[tuple[int, int]]:
+    """Return where sentencex finds sentences.
+
+    It panics on some texts with spaces of several bytes, which are replaced then.
+    """
+    from sentencex import get_sentence_boundaries  # noqa: PLC0415  only if used
+
+    try:
+        found = get_sentence_boundaries(language, text)
+    except BaseException as error:  # a panic of Rust is no Exception
+        plain = re.sub(r"[^\S\n]", " ", text)
+        if type(error).__name__ != "PanicException" or plain == text:
+            raise
+        return _boundaries(plain, language)
+    return [(one["start_index"], one["end_index"]) for one in found]
