@@ -14,7 +14,7 @@ import xxhash
 from elmore.errors import FormatError
 from elmore.stores import AnyPath
 
-_BYTES_AT_ONCE = 2**20
+_BYTES_AT_ONCE = 2**18
 _MAX_NAME_BYTES = 255  # of every common file system
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from elmore.errors import FormatError
+from elmore.errors import DataError, FormatError
 from elmore.formats import Pretrained, read_pretrained, write_bilm_tf, write_native
 from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
 
@@ -110,15 +110,22 @@ def test_hdf5_may_be_compressed(published: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("write", [write_native, write_bilm_tf])
-def test_weights_that_are_not_finite(
-    model: Pretrained, tmp_path: Path, write: Callable[[Pretrained, Path], None], value: float
-) -> None:
+def test_weights_that_are_not_finite(model: Pretrained, tmp_path: Path, value: float) -> None:
     with torch.no_grad():
         model.bilm.forward_lstm.layers[0].bias[1] = value
-    write(model, tmp_path / "model")
+    write_bilm_tf(model, tmp_path / "model")
     with pytest.raises(FormatError, match="has weights that are not finite"):
         read_pretrained(tmp_path / "model")
+    with pytest.raises(DataError, match="has weights that are not finite in float32"):
+        write_native(model, tmp_path / "native")
+    assert not (tmp_path / "native").exists()
+
+
+def test_weights_beyond_float16(model: Pretrained, tmp_path: Path) -> None:
+    with torch.no_grad():
+        model.bilm.forward_lstm.layers[0].bias[1] = 70_000.0
+    with pytest.raises(DataError, match="has weights that are not finite in float16"):
+        write_native(model, tmp_path / "native", "float16")
 
 
 def test_large_weights_whose_sum_is_not_finite(model: Pretrained, tmp_path: Path) -> None:

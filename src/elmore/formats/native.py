@@ -24,10 +24,16 @@ from elmore.checksums import (
     describe_file,
     verify_files,
 )
-from elmore.errors import ConfigError, FormatError
+from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_folder, shared_mode, write_json
 from elmore.formats.calibration import CALIBRATION, read_calibration, write_calibration
-from elmore.formats.pretrained import Pretrained, build_bilm, check_alphabet, check_vocab
+from elmore.formats.pretrained import (
+    Pretrained,
+    build_bilm,
+    check_alphabet,
+    check_vocab,
+    not_finite,
+)
 from elmore.formats.safetensors_files import read_safetensors
 from elmore.metadata import convert_metadata, read_metadata
 from elmore.model import (
@@ -109,7 +115,8 @@ def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True)
     alphabet = Vocab.load(folder / ALPHABET) if (folder / ALPHABET).exists() else None
     check_alphabet(config, alphabet, folder)
     _, tensors = read_safetensors(folder / WEIGHTS, "pt")
-    bilm = build_bilm(config, tensors, folder / WEIGHTS)
+    verified = verify and WEIGHTS in (said.files or {})
+    bilm = build_bilm(config, tensors, folder / WEIGHTS, verified=verified)
     return Pretrained(
         bilm,
         said.tokenizer,
@@ -147,6 +154,10 @@ def write_native(
         name: tensor.to("cpu", getattr(torch, dtype)).contiguous()
         for name, tensor in model.bilm.state_dict().items()
     }
+    for name in not_finite(stored):
+        raise DataError(
+            f"{name} has weights that are not finite in {dtype}; the model cannot be written"
+        )
     with new_folder(folder) as beside:
         try:
             save_file(stored, beside / WEIGHTS)
