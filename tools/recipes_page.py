@@ -22,8 +22,8 @@ file. Each field is also a flag of `elmore pretrain` and `elmore doctor`: `max_w
 limit. On the command line filters are written as `--filters 1:32,2:32,3:64`, and `--frozen` and
 `--static-fills` may be repeated.
 
-A run resumes only with the recipe that it was started with, except for `n_epochs`, `patience`,
-`evaluate_every`, `max_held_out_tokens` and `checkpoint_every`.
+A run resumes only with the recipe that it was started with, except for `n_epochs`, `decay_steps`,
+`patience`, `evaluate_every`, `max_held_out_tokens` and `checkpoint_every`.
 """
 TITLES = {
     "corpus": "How raw text becomes sentences of word ids.",

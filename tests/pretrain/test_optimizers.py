@@ -88,6 +88,10 @@ def test_learning_rates() -> None:
     assert rates(4, decay="linear") == pytest.approx([0.8, 0.6, 0.4, 0.2])
     assert rates(6, decay="linear", warmup_steps=2) == pytest.approx([0.4, 0.8, 0.8, 0.6, 0.4, 0.2])
     assert rates(4, decay="cosine")[0::2] == pytest.approx([0.8, 0.4])
+    assert rates(6, decay="linear", decay_steps=2, warmup_steps=2) == pytest.approx(
+        [0.4, 0.8, 0.8, 0.8, 0.8, 0.4]
+    )
+    assert rates(4, decay="linear", decay_steps=9) == rates(4, decay="linear")
     falling = rates(50, decay="cosine", warmup_steps=5)[5:]
     assert falling == sorted(falling, reverse=True)
     assert 0 < falling[-1] < 0.001

@@ -111,6 +111,9 @@ class TrainingConfig:
     """Updates over which the learning rate rises from zero."""
     decay: Decay = "none"
     """How the learning rate falls to zero after the warm-up: none, linear or cosine."""
+    decay_steps: int = 0
+    """Updates at the end over which the learning rate falls, after a constant phase; then a run can
+    be made longer until they begin. 0: it falls over all updates after the warm-up."""
     weight_decay: float = 0.0
     """The weight decay of adamw, which is multiplied by the learning rate."""
     clip_norm: float = 10.0
@@ -137,7 +140,10 @@ class TrainingConfig:
             evaluate_every=self.evaluate_every, max_held_out_tokens=self.max_held_out_tokens,
             checkpoint_every=self.checkpoint_every,
         )  # fmt: skip
-        at_least(0, largest=_LARGEST, warmup_steps=self.warmup_steps, patience=self.patience)
+        at_least(
+            0, largest=_LARGEST, warmup_steps=self.warmup_steps, decay_steps=self.decay_steps,
+            patience=self.patience,
+        )  # fmt: skip
         at_least(0, seed=self.seed)
         if self.seed >= 2**63:
             raise ConfigError(f"seed is {self.seed}; expected less than 2^63")

@@ -52,7 +52,10 @@ _WRITTEN = (
 )  # fmt: skip
 
 # The length of a run and how it is measured: these may change when it is resumed.
-_MAY_CHANGE = ("n_epochs", "patience", "evaluate_every", "max_held_out_tokens", "checkpoint_every")
+_MAY_CHANGE = (
+    "n_epochs", "decay_steps", "patience", "evaluate_every", "max_held_out_tokens",
+    "checkpoint_every",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
