@@ -45,15 +45,19 @@ class Results:
 
 
 def arguments_of(
-    description: str | None, paths: Mapping[str, str] = MappingProxyType({})
+    description: str | None,
+    paths: Mapping[str, str] = MappingProxyType({}),
+    counts: Mapping[str, int] = MappingProxyType({}),
 ) -> Namespace:
-    """Read the arguments that every command has, and other paths with what they are."""
+    """Read the arguments that every command has, other paths with what they are, and numbers."""
     parser = ArgumentParser(description=description, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="en", help="a bundled name or a model folder")
     parser.add_argument("--tokenizer", help="for raw text, instead of the model's own")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data set")
     for name, what in paths.items():
         parser.add_argument(f"--{name}", type=Path, required=True, help=what)
+    for name, default in counts.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--json", type=Path, help="where to write the table as JSON")
     return parser.parse_args()
 

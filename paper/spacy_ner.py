@@ -1,6 +1,6 @@
 """What does ELMo add to spaCy's own named entity recognizer?
 
-    python -m paper.spacy_ner --data PATH/wikiann-en
+    python -m paper.spacy_ner --data PATH/wikiann-en --n-seeds 3
 
 spaCy's transition-based NER is trained by `spacy train`'s own loop on the first sentences of
 WikiANN, once on spaCy's default token-to-vector network, once on frozen ELMo, once on both side by
@@ -143,15 +143,14 @@ def spacy_ner(
                 found.append(train_ner(tok2vec, folder, seed, settings))
                 print(json.dumps({"tok2vec": name, "seed": seed, **found[-1]}), flush=True)
             scores = np.array([list(one.values()) for one in found])
-            rows[name] = [*scores.mean(axis=0).tolist(), float(scores[:, 2].std())]
-    return Results(
-        f"WikiANN, {n_train:,} sentences, {n_seeds} seeds, %",
-        ["precision", "recall", "F1", "std. dev."],
-        rows,
-        scale=100,
-    )
+            rows[name] = scores.mean(axis=0).tolist()
+            if n_seeds > 1:
+                rows[name].append(float(scores[:, 2].std()))
+    seeds = "1 seed" if n_seeds == 1 else f"{n_seeds} seeds"
+    columns = ["precision", "recall", "F1", "std. dev."][: 3 + (n_seeds > 1)]
+    return Results(f"WikiANN, {n_train:,} sentences, {seeds}, %", columns, rows, scale=100)
 
 
 if __name__ == "__main__":
-    given = arguments_of(__doc__)
-    run(lambda: spacy_ner(given.model, given.data), given)
+    given = arguments_of(__doc__, counts={"n-seeds": 1})
+    run(lambda: spacy_ner(given.model, given.data, n_seeds=given.n_seeds), given)

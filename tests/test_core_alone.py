@@ -1,5 +1,6 @@
 """With the core alone, without any extra: every module is imported, every command has its help."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,12 +9,15 @@ import pytest
 
 from elmore.cli.main import COMMANDS
 
+ROOT = Path(__file__).resolve().parents[1]
+
 # What the extras bring; found by find_spec and by import alike.
 _BLOCKER = """
 import sys
 EXTRAS = {"sklearn", "faiss", "gensim", "matplotlib", "koreanize_matplotlib", "pyarrow",
           "zstandard", "mecab", "tensorboard", "pandas", "fastapi", "uvicorn", "starlette",
-          "pydantic", "prometheus_client", "spacy", "thinc", "onnx", "onnxruntime"}
+          "pydantic", "prometheus_client", "spacy", "thinc", "onnx", "onnxruntime", "ray",
+          "lancedb"}
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in EXTRAS:
@@ -119,3 +123,22 @@ def test_a_vectorizer_names_the_line_to_install() -> None:
     assert done.stderr.endswith(
         "elmore.ElmoVectorizer needs an extra: pip install 'elmore[sklearn]'\n"
     )
+
+
+@pytest.mark.slow
+def test_the_tests_of_integrations_are_skipped_with_their_reason() -> None:
+    code = """
+import pytest
+sys.exit(pytest.main(["-q", "-rs", "-p", "no:cacheprovider", *sys.argv[1:]]))
+"""
+    files = sorted((ROOT / "tests/integrations").glob("test_*.py"))
+    done = run(code, *files)
+    skipped = dict(re.findall(r"^SKIPPED \[1\] (\S+?):\d+: (.+)$", done.stdout, flags=re.M))
+    assert {Path(file).name: reason for file, reason in skipped.items()} == {
+        "test_onnx.py": "needs the extra onnx",
+        "test_onnx_javascript.py": "needs the extra onnx",
+        "test_sklearn.py": "needs the extra sklearn",
+        "test_spacy.py": "needs the extra spacy",
+        "test_vector_stores.py": "needs the extra parquet",
+    }
+    assert len(files) == len(skipped)

@@ -1,7 +1,9 @@
-"""Every example in the README and the docs is run, and prints what it says it prints."""
+"""Every example in the docs is run and prints what it says; the README lists all there is."""
 
 import doctest
+import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,25 @@ def test_examples(page: Path, elmo_small: Path, monkeypatch: pytest.MonkeyPatch)
     failed, tried = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert tried > 0
     assert failed == 0
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.ko.md"])
+def test_every_extra_is_listed_with_its_line(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"].keys()
+    rows = re.findall(r"^\| `(\w+)` \|.*\| `(pip install [^`]+)` \|", page_text(name), flags=re.M)
+    assert dict(rows) == {extra: f"pip install '.[{extra}]'" for extra in extras}
+    assert len(rows) == len(extras)
+    all_of_them = set(re.findall(r"\w+", project["optional-dependencies"]["all"][0])) - {"elmore"}
+    assert all_of_them | {"all", "pictures"} == set(extras)  # pictures come with pretrain
+
+
+def test_every_folder_is_described_once() -> None:
+    _, _, tree = page_text("README.md").partition("src/elmore/\n")
+    described = re.findall(r"^  (\w+)/ ", tree.partition("```")[0], flags=re.M)
+    folders = [p.name for p in (ROOT / "src/elmore").iterdir() if p.is_dir()]
+    assert sorted(described) == sorted(set(folders) - {"__pycache__"})
+
+
+def page_text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")

@@ -1,6 +1,9 @@
 """`elmore convert` loses nothing on the way there and back."""
 
 import json
+import os
+import pickle
+import shutil
 from pathlib import Path
 
 import h5py
@@ -12,6 +15,7 @@ from elmore import Elmo
 
 from .conftest import Refused, Run, everything_in
 
+MANY_LANGS = Path(__file__).resolve().parents[1] / "formats/many_langs"
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행"]
 
 
@@ -148,7 +152,7 @@ def test_out_is_needed(refused: Refused, tiny_model: Path) -> None:
 
 
 def test_a_model_of_elmoformanylangs(elmore: Run, tmp_path: Path) -> None:
-    source = Path(__file__).resolve().parents[1] / "formats/many_langs/both"
+    source = MANY_LANGS / "both"
     elmore("convert", source, "--out", tmp_path / "ours", "--tokenizer", "korean-eojeol")
     assert {path.name for path in (tmp_path / "ours").iterdir()} == {
         "alphabet.txt",
@@ -162,3 +166,35 @@ def test_a_model_of_elmoformanylangs(elmore: Run, tmp_path: Path) -> None:
     (expected,), (found,) = (one.encode_tokens(texts, layers="all") for one in (original, ours))
     assert np.array_equal(found.vectors, expected.vectors)
     assert all(check["status"] == "ok" for check in elmore("verify", tmp_path / "ours").records[1:])
+
+
+class _Code:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, ("code-was-run",)
+
+
+@pytest.mark.parametrize("command", ["info", "convert"])
+def test_damaged_models_of_elmoformanylangs(
+    command: str, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ("--out", "ours") if command == "convert" else ()
+
+    def said_of(file: str, content: bytes) -> str:
+        shutil.copytree(MANY_LANGS / "both", "model", dirs_exist_ok=True)
+        Path("model", file).write_bytes(content)
+        return refused(command, "model", *options)
+
+    weights = (MANY_LANGS / "both/encoder.pkl").read_bytes()
+    characters = (MANY_LANGS / "both/char.dic").read_text("utf-8")
+    code = pickle.dumps({"x": _Code()}, protocol=2)
+    assert "encoder.pkl holds code (posix.mkdir), which is never run" in said_of(
+        "encoder.pkl", code
+    )
+    assert not Path("code-was-run").exists()
+    assert "encoder.pkl cannot be read as weights" in said_of("encoder.pkl", weights[:-100])
+    other = characters + "힣\t25\n"
+    assert "char.dic has 26 rows, but token_embedder.pkl was trained with 25" in said_of(
+        "char.dic", other.encode()
+    )
+    assert not Path("ours").exists()

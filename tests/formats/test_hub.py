@@ -161,5 +161,12 @@ def test_the_card_of_a_model_that_says_nothing(model: Pretrained) -> None:
         said = header(card)
         assert not {"language", "license", "metrics", "model-index"} & said.keys()
         assert "training text" not in card
-    whole = "---\nlicense: mit\n---\n\n# Ours\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_card_with_a_header_is_left_as_it_is(model: Pretrained, newline: str) -> None:
+    whole = newline.join(["---", "license: mit", "---", "", "# Ours", ""])
     assert model_card(model, "me/elmo", readme=whole) == whole
+    for given in ({"license": "apache-2.0"}, {"language": "de"}):
+        with pytest.raises(ConfigError, match=r"but README.md has a YAML header of its own; write"):
+            model_card(model, "me/elmo", readme=whole, **given)

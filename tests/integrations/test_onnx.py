@@ -1,5 +1,6 @@
 """An exported model gives the vectors of `Elmo` in onnxruntime, and its metadata say the ids."""
 
+import errno
 import json
 import sys
 from dataclasses import replace
@@ -213,6 +214,7 @@ def test_command(elmore: Run, small: Path, tmp_path: Path) -> None:  # noqa: F81
 
 def test_refusals(refused: Refused, small: Path, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "old.onnx").touch()
+    long = tmp_path / f"{'x' * 245}.onnx"  # whose temporary name is longer than a name may be
     for to, why in (
         (tmp_path / "small.pt", "does not end in .onnx"),
         (tmp_path / "none/small.onnx", "there is no folder"),
@@ -220,6 +222,9 @@ def test_refusals(refused: Refused, small: Path, tmp_path: Path) -> None:  # noq
         (tmp_path / "old.onnx/small.onnx", "there is no folder"),
     ):
         assert why in refused("export", small, "--to", to)
+    assert f"{long} cannot be written (File name too long); choose" in refused(
+        "export", small, "--to", long
+    )
     assert "there is no folder" in refused("export", "no-model", "--to", tmp_path / "new.onnx")
     assert "config.json" in refused("export", tmp_path, "--to", tmp_path / "new.onnx")
 
@@ -249,9 +254,23 @@ def test_an_interrupted_write_leaves_nothing(
 
     loaded = Elmo.from_pretrained(small)
     monkeypatch.setattr(Path, "write_bytes", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(ConfigError, match=r"new.onnx cannot be written \(No space left on device"):
         export_onnx(loaded, tmp_path / "new.onnx")
     assert [path.name for path in tmp_path.iterdir()] == ["small"]
+
+
+def test_a_folder_that_cannot_be_written_to(
+    refused: Refused,  # noqa: F811
+    small: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read_only(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "x.part"))
+
+    monkeypatch.setattr("tempfile.mkdtemp", read_only)  # root may write everywhere
+    said = refused("export", small, "--to", tmp_path / "new.onnx")
+    assert f"{tmp_path / 'new.onnx'} cannot be written (Permission denied); choose another" in said
 
 
 def test_what_cannot_be_exported(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 pytest.importorskip("sklearn", reason="needs the extra sklearn")
+pytest.importorskip("pandas", reason="needs pandas, for tables")
 
+import pandas as pd
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.linear_model import LogisticRegression

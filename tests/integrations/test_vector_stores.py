@@ -16,7 +16,7 @@ from elmore.senses.index import OccurrenceIndex
 from elmore.senses.index_file import IndexConfig
 from tests.scale.corpora import BLOCK_BYTES, bytes_of, write_corpus
 
-pa = pytest.importorskip("pyarrow", reason="needs elmore[parquet]")
+pa = pytest.importorskip("pyarrow", reason="needs the extra parquet")
 
 
 @pytest.fixture(scope="module")

@@ -99,11 +99,12 @@ def test_spacy_ner(tiny_model: Path, tmp_path: Path) -> None:
 
     for split in ("train", "dev"):
         (tmp_path / split).write_text("en:Kim\tB-PER\nen:left\tO\nen:Seoul\tB-LOC\n\n" * 9)
-    found = spacy_ner(
-        str(tiny_model), tmp_path, n_train=6, n_dev=3, n_test=4, max_steps=60, eval_frequency=20
-    )
+    sizes = {"n_train": 6, "n_dev": 3, "n_test": 4}
+    found = spacy_ner(str(tiny_model), tmp_path, **sizes, max_steps=60, eval_frequency=20)
     assert list(found.rows) == ["spaCy's default", "ELMo", "both"]
-    assert found.rows["spaCy's default"][:3] == [1.0, 1.0, 1.0]
+    assert found.rows["spaCy's default"] == [1.0, 1.0, 1.0]
+    twice = spacy_ner(str(tiny_model), tmp_path, **sizes, n_seeds=2, max_steps=1, eval_frequency=1)
+    assert {len(numbers) for numbers in twice.rows.values()} == {len(twice.columns)} == {4}
 
 
 def test_places_of_a_task_that_has_elmo_in_both(tiny_elmo: Elmo, tmp_path: Path) -> None:

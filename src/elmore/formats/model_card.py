@@ -3,9 +3,11 @@
 All that is said comes from the model's config and from what its trainer wrote down.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from elmore.errors import ConfigError
 from elmore.formats.pretrained import Pretrained
 
 README = "README.md"
@@ -20,7 +22,13 @@ def model_card(
     license: str | None = None,  # noqa: A002  the hub's word
 ) -> str:
     """Return the card of a model; `readme` is its body, or a whole card if it has a header."""
-    if readme is not None and readme.startswith("---\n"):
+    if readme is not None and re.match(r"---\s*\n", readme):
+        given = {"language": language, "license": license}
+        for name in (name for name, value in given.items() if value is not None):
+            raise ConfigError(
+                f"{name} is {given[name]!r}, but {README} has a YAML header of its own; write the "
+                f"{name} there instead"
+            )
         return readme
     header = _header(model, repository, language or _language(model), license)
     return f"---\n{header}\n---\n\n{readme or _body(model, repository)}"

@@ -42,11 +42,16 @@ def export_onnx(elmo: Elmo, path: str | Path) -> None:
     path = Path(path)
     check_onnx_path(path)
     model = to_onnx(elmo)
-    with (
-        TemporaryDirectory(prefix=f"{path.name}.", suffix=".part", dir=path.parent) as work,
-        new_file(path, Path(work)) as beside,
-    ):
-        beside.write_bytes(model.SerializeToString())
+    try:
+        with (
+            TemporaryDirectory(prefix=f"{path.name}.", suffix=".part", dir=path.parent) as work,
+            new_file(path, Path(work)) as beside,
+        ):
+            beside.write_bytes(model.SerializeToString())
+    except OSError as error:  # which names the file beside
+        raise ConfigError(
+            f"{path} cannot be written ({error.strerror or error}); choose another place"
+        ) from None
 
 
 def check_onnx_path(path: Path) -> None:
