@@ -30,8 +30,8 @@ NAMES = ("--task", "tag", "--train", "@tasks/wikiann-en/train", "--dev", "@tasks
 QUESTIONS = ("--task", "classify", "--train", "@tasks/trec/TREC.train.all", "--format", "trec",
              "--static", GLOVE)  # fmt: skip
 ANSWERS = ("--task", "answer", "--train", "@tasks/squad/train.json.xz", "--dev",
-           "@tasks/squad/dev.json.xz", "--static", GLOVE_100, "--max-train", "3000",
-           "--max-dev", "600", "--n-epochs", "8", "--settings", "batch_size=16",
+           "@tasks/squad/dev.json.xz", "--static", GLOVE_100, "--max-train", "2500",
+           "--max-dev", "500", "--n-epochs", "7", "--settings", "batch_size=16",
            "max_tokens=200", "--out", "%answers")  # fmt: skip
 COREFERENCE = ("--task", "coref", "--train", "@tasks/litbank-coref/train.conll.xz", "--dev",
                "@tasks/litbank-coref/dev.conll.xz", "--static", GLOVE_100, "--n-epochs", "16",

@@ -41,7 +41,7 @@ def task_arguments(description: str | None) -> ArgumentParser:
     parser.add_argument("--max-train", type=int, help="learn from so many examples only")
     parser.add_argument("--max-dev", type=int, help="measure on so many examples only")
     parser.add_argument(
-        "--settings", nargs="+", default=[], metavar="NAME=VALUE", help="other settings of the task"
+        "--settings", nargs="+", metavar="NAME=VALUE", help="other settings of the task"
     )
     parser.add_argument("--out", type=Path, required=True, help="the folder of the comparison")
     parser.add_argument("--json", type=Path, help="where to write the table as JSON")
@@ -51,7 +51,7 @@ def task_arguments(description: str | None) -> ArgumentParser:
 def read_task(given: Namespace) -> Task:
     """Return the task that the command line names."""
     kind = TASKS[given.task]
-    settings = {"n_epochs": given.n_epochs, **_settings(kind.model, given.settings)}
+    settings = {"n_epochs": given.n_epochs, **_settings(kind.model, given.settings or ())}
     model = kind.model(given.model, given.static, **settings)
     options = {"format": given.format}
     if given.text_field is not None:
