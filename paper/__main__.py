@@ -1,6 +1,7 @@
 """Run the measurements of the paper that the data at hand allows, and put their tables into a page.
 
     python -m paper --data PATH --out build/paper --page docs/results.md
+    python -m paper --data PATH --only gains-answer layers-answer
 
 Each measurement is a command of its own (python -m paper.NAME --help). Its table is written to
 --out as JSON; in the page it stands between <!-- paper:NAME --> and <!-- /paper:NAME -->, if these
@@ -19,6 +20,7 @@ from elmore.folders import read_json
 from paper.report import Results, say_errors
 
 GLOVE = "@static/glove.6B.50d.top40k.txt.xz"
+GLOVE_100 = "@static/glove.6B.100d.top80k.txt.xz"
 CHUNKS = ("--task", "tag", "--train", "@tasks/conll2000/train.txt", "--dev",
           "@tasks/conll2000/dev.txt", "--static", GLOVE, "--max-train", "2000", "--max-dev", "500",
           "--n-epochs", "8", "--n-seeds", "1")  # fmt: skip
@@ -27,10 +29,21 @@ NAMES = ("--task", "tag", "--train", "@tasks/wikiann-en/train", "--dev", "@tasks
          "--n-epochs", "12")  # fmt: skip
 QUESTIONS = ("--task", "classify", "--train", "@tasks/trec/TREC.train.all", "--format", "trec",
              "--static", GLOVE)  # fmt: skip
-
 ANSWERS = ("--task", "answer", "--train", "@tasks/squad/train.json.xz", "--dev",
-           "@tasks/squad/dev.json.xz", "--static", GLOVE, "--max-train", "4000", "--max-dev", "600",
-           "--n-epochs", "10", "--n-seeds", "1")  # fmt: skip
+           "@tasks/squad/dev.json.xz", "--static", GLOVE_100, "--max-train", "2500",
+           "--max-dev", "500", "--n-epochs", "7", "--settings", "batch_size=16",
+           "max_tokens=200", "--out", "%answers")  # fmt: skip
+COREFERENCE = ("--task", "coref", "--train", "@tasks/litbank-coref/train.conll.xz", "--dev",
+               "@tasks/litbank-coref/dev.conll.xz", "--static", GLOVE_100, "--n-epochs", "16",
+               "--settings", "max_sentences=20", "spans_per_token=0.25", "max_antecedents=100",
+               "--out", "%coreference")  # fmt: skip
+ONE_SEED, THREE_SEEDS = ("--n-seeds", "1"), ("--n-seeds", "3")
+SENTIMENT = ("--task", "classify", "--train", "@tasks/sst/stsa.fine.train", "--dev",
+             "@tasks/sst/stsa.fine.dev", "--format", "lines", "--static", GLOVE,
+             "--max-train", "4000", "--n-epochs", "8")  # fmt: skip
+REVIEWS = ("--task", "classify", "--train", "@tasks/nsmc-like/train.tsv.xz", "--text-field",
+           "document", "--model", "ko", "--max-train", "5000", "--max-dev", "2000",
+           "--n-epochs", "6")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -70,8 +83,20 @@ MEASUREMENTS = (
     Measurement("fill-ko", "fill", ("--model", "ko", "--data", "@corpora/kowiki.txt.xz")),
     Measurement("layers", "layer_weights", (*CHUNKS, "--out", "%chunks")),
     Measurement("places", "places", (*CHUNKS, "--out", "%chunks")),
-    Measurement("layers-answer", "layer_weights", (*ANSWERS, "--out", "%answers")),
-    Measurement("places-answer", "places", (*ANSWERS, "--out", "%answers")),
+    Measurement("gains-answer", "gains", ANSWERS),
+    Measurement("layers-answer", "layer_weights", (*ANSWERS, *ONE_SEED)),
+    Measurement("places-answer", "places", (*ANSWERS, *ONE_SEED)),
+    Measurement("mixes-answer", "mix_weights", ("%answers", "--out", "%mixes-answer.png")),
+    Measurement("gains-coref", "gains", COREFERENCE),
+    Measurement("layers-coref", "layer_weights", (*COREFERENCE, *ONE_SEED)),
+    Measurement("places-coref", "places", (*COREFERENCE, *ONE_SEED)),
+    Measurement("mixes-coref", "mix_weights", ("%coreference", "--out", "%mixes-coref.png")),
+    Measurement("tuning-sst", "fine_tuning", (*SENTIMENT, "--out", "%tuning-sst")),
+    Measurement(
+        "tuning-trec", "fine_tuning", (*QUESTIONS, "--n-epochs", "10", "--out", "%tuning-trec")
+    ),
+    Measurement("tuning-chunks", "fine_tuning", (*CHUNKS, *THREE_SEEDS, "--out", "%tuning-chunks")),
+    Measurement("tuning-reviews", "fine_tuning", (*REVIEWS, "--out", "%tuning-reviews")),
     Measurement("mixes", "mix_weights", ("%chunks", "--out", "%mixes.png")),
     Measurement("efficiency-tag", "sample_efficiency", (*NAMES, "--out", "%efficiency-tag")),
     Measurement("spacy-ner", "spacy_ner", ("--data", "@tasks/wikiann-en")),
@@ -105,12 +130,14 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="the folder of all data")
     parser.add_argument("--out", type=Path, default=Path("build/paper"))
     parser.add_argument("--page", type=Path, help="the page to put the tables into")
+    names = [one.name for one in MEASUREMENTS]
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME",
+                        help=f"some of {', '.join(names)}")  # fmt: skip
     given = parser.parse_args()
     failed = []
     with say_errors():
-        page = None if given.page is None else given.page.read_text("utf-8")
         given.out.mkdir(parents=True, exist_ok=True)
-        for one in MEASUREMENTS:
+        for one in (one for one in MEASUREMENTS if one.name in given.only):
             path = given.out / f"{one.name}.json"
             missing = [str(needed) for needed in one.needs(given.data) if not needed.exists()]
             if missing:
@@ -121,11 +148,11 @@ def main() -> int:
                 subprocess.run(one.command(given.data, given.out), check=False)
             if not path.exists():
                 failed.append(one.name)
-            elif page is not None:
+            elif given.page is not None:
                 content = read_json(path)
                 del content["model"]
-                page = insert(page, one.name, markdown(Results(**content)))
-                given.page.write_text(page, "utf-8")
+                page = given.page.read_text("utf-8")  # others may have changed it
+                given.page.write_text(insert(page, one.name, markdown(Results(**content))), "utf-8")
     if failed:
         print(f"paper: {', '.join(failed)} failed; see above", file=sys.stderr)
     return 2 if failed else 0

@@ -16,7 +16,7 @@ from elmore.folders import read_json
 from elmore.tasks.compare import RESULTS
 from paper.report import Results, run
 
-VARIANTS = ("static+elmo", "elmo", "both", "output")  # those that learn a whole mix
+VARIANTS = ("static+elmo", "elmo", "both", "input", "output")  # those that learn a whole mix
 GAMMA = "gamma"
 PUBLISHED = (
     "The paper (Figure 2): at the input tasks favour layer 1, at the output the weights are nearly "

@@ -2,9 +2,14 @@
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from elmore.errors import ConfigError
 from elmore.tasks import Examples
 from elmore.tasks.catalogue import TASKS
 from elmore.tasks.compare import compare, summarize
@@ -29,11 +34,15 @@ def task_arguments(description: str | None) -> ArgumentParser:
     parser.add_argument("--dev", type=Path, help="without it some of the others are kept back")
     parser.add_argument("--format", default="auto", help="of the files; as in elmore train")
     parser.add_argument("--model", default="en", help="a bundled name or a model folder")
-    parser.add_argument("--static", type=Path, required=True, help="static vectors")
+    parser.add_argument("--text-field", help="of the texts to classify; as in elmore train")
+    parser.add_argument("--static", type=Path, help="static vectors")
     parser.add_argument("--n-seeds", type=int, default=3)
     parser.add_argument("--n-epochs", type=int, default=20)
-    parser.add_argument("--max-train", type=int, help="learn from the first examples only")
-    parser.add_argument("--max-dev", type=int, help="measure on the first examples only")
+    parser.add_argument("--max-train", type=int, help="learn from so many examples only")
+    parser.add_argument("--max-dev", type=int, help="measure on so many examples only")
+    parser.add_argument(
+        "--settings", nargs="+", metavar="NAME=VALUE", help="other settings of the task"
+    )
     parser.add_argument("--out", type=Path, required=True, help="the folder of the comparison")
     parser.add_argument("--json", type=Path, help="where to write the table as JSON")
     return parser
@@ -42,13 +51,33 @@ def task_arguments(description: str | None) -> ArgumentParser:
 def read_task(given: Namespace) -> Task:
     """Return the task that the command line names."""
     kind = TASKS[given.task]
-    read, model = kind.read, kind.model(given.model, given.static, n_epochs=given.n_epochs)
-    train = read(given.train, format=given.format)
+    settings = {"n_epochs": given.n_epochs, **_settings(kind.model, given.settings or ())}
+    model = kind.model(given.model, given.static, **settings)
+    options = {"format": given.format}
+    if given.text_field is not None:
+        options["text_field"] = given.text_field
+    read = partial(kind.read, **options)
+    train = read(given.train)
     if given.dev is None:
         train, dev = model.hold_out(train)
     else:
-        dev = read(given.dev, format=given.format)
-    return Task(model, train[: given.max_train], dev[: given.max_dev])
+        dev = read(given.dev)
+    return Task(model, train.at_most(given.max_train), dev.at_most(given.max_dev))
+
+
+def _settings(model: type[TaskModel], given: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that are given as NAME=VALUE, each of its type."""
+    kinds = {field.name: field.type for field in fields(model)}
+    found = {}
+    for one in given:
+        name, _, value = one.partition("=")
+        if name not in kinds:
+            raise ConfigError(f"{model.task} has no setting {name!r}; see elmore train --help")
+        try:
+            found[name] = msgspec.convert(value, kinds[name], strict=False)
+        except msgspec.ValidationError as error:
+            raise ConfigError(f"{name} is {value!r} ({error})") from None
+    return found
 
 
 def compare_beside_paper(

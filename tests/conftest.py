@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from elmore import Elmo
+from elmore.pretrain.run import pretrain
 from tests.oracle.elmo import random_model, write_model
+from tests.pretrain.small_runs import small
+from tests.tasks.made_examples import WORDS
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -48,6 +51,17 @@ def tiny_model(
 @pytest.fixture(scope="session")
 def tiny_elmo(tiny_model: Path) -> Elmo:
     return Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
+
+
+@pytest.fixture(scope="session")
+def language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model with a softmax, of the words of the examples of tasks."""
+    folder = tmp_path_factory.mktemp("lm")
+    (folder / "text.txt").write_text(
+        "".join(f"{' '.join(WORDS[k:] + WORDS[:k])}\n" for k in range(8))
+    )
+    pretrain([folder / "text.txt"], folder / "run", small())
+    return folder / "run/model"
 
 
 @pytest.fixture(params=[1, 2])

@@ -6,16 +6,19 @@ import numpy as np
 import pytest
 
 from elmore import Elmo, StaticVectors
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 from elmore.folders import read_json
-from elmore.tasks import Classifier, Examples, QuestionAnswerer
-from elmore.tasks.compare import compare
+from elmore.tasks import Classifier, Coreferencer, Examples, QuestionAnswerer
+from elmore.tasks.compare import RESULTS, compare
+from paper.fine_tuning import fine_tuning
+from paper.gains import gains
 from paper.layer_weights import layer_weights
 from paper.mix_weights import mix_weights
 from paper.places import places
 from paper.sample_efficiency import sample_efficiency, share_of
 from paper.sentence_vectors import sentence_vectors
 from paper.tasks import Task, read_task, task_arguments
+from tests.tasks.made_examples import texts
 
 TRAIN = Examples(["good film", "bad film", "a good one", "a bad one"] * 6, ["yes", "no"] * 12)
 
@@ -83,6 +86,62 @@ def test_examples_are_kept_back_where_there_are_no_others(tmp_path: Path) -> Non
     assert (len(found.train), len(found.dev)) == (36, 4)
     both = read_task(parser.parse_args([*given, "--dev", str(path), "--max-dev", "7"]))
     assert (len(both.train), len(both.dev)) == (40, 7)
+
+
+def test_settings_and_fields_of_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "texts.tsv"
+    path.write_text("document\tlabel\n" + "good\tyes\nbad\tno\n" * 20)
+    parser = task_arguments(None)
+    given = ["--task", "classify", "--train", str(path), "--text-field", "document", "--out", "out"]
+    found = read_task(parser.parse_args([*given, "--settings", "hidden_dim=7", "where=both"]))
+    assert (found.model.hidden_dim, found.model.where, found.model.static) == (7, "both", None)
+    for wrong, message in (
+        ("width=3", "no setting 'width'"),
+        ("hidden_dim=x", "hidden_dim is 'x'"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            read_task(parser.parse_args([*given, "--settings", wrong]))
+
+
+def test_gains_beside_the_papers(model: Classifier, tmp_path: Path) -> None:
+    task = Task(model, TRAIN, TRAIN[:8])
+    found = gains(task, tmp_path / "out", n_seeds=2)
+    assert list(found.rows) == [
+        "the paper, SST-5", "here, 24 examples", "standard deviation of 2 seeds",
+    ]  # fmt: skip
+    assert found.rows["the paper, SST-5"] == [0.514, 0.547, 0.033, 0.068]
+    before, after, increase, _ = found.rows["here, 24 examples"]
+    assert increase == pytest.approx(after - before)
+    layers = layer_weights(task, tmp_path / "out", n_seeds=2)  # from the same runs
+    assert layers.rows["here"][0] == before
+    assert layers.rows["here"][3] == after
+
+
+def test_gains_of_coreference(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    static = StaticVectors(["good", "bad", "film"], np.eye(3, dtype=np.float32))
+    model = Coreferencer(
+        tiny_elmo, static, hidden_dim=4, scorer_dim=4, n_epochs=1, spans_per_token=1.0
+    )
+    documents = Examples([[["good", "film"], ["film"]]] * 4, [[[(1, 2), (2, 3)]]] * 4)
+    task = Task(model, documents, documents)
+    assert "the paper, OntoNotes" in gains(task, tmp_path / "out", n_seeds=1).rows
+    assert len(layer_weights(task, tmp_path / "out", n_seeds=1).rows["here"]) == 4
+    assert len(places(task, tmp_path / "out", n_seeds=1).rows["here"]) == 3
+
+
+def test_fine_tuning_beside_a_frozen_model(language_model: Path, tmp_path: Path) -> None:
+    model = Classifier(language_model, None, hidden_dim=8, n_epochs=2, batch_size=8)
+    task = Task(model, texts(40), texts(8))
+    found = fine_tuning(task, tmp_path / "out", n_seeds=2)
+    assert list(found.rows) == ["frozen", "frozen, adapted to the texts", "unfrozen gradually"]
+    runs = read_json(tmp_path / "out" / RESULTS)["runs"]
+    assert [run["variant"] for run in runs] == ["elmo", "adapted", "fine-tuned"] * 2
+    for run in runs:
+        assert len(run["epochs_s"]) == run["n_epochs"]
+        assert min(run["epochs_s"]) > 0
+    assert len({tuple(row) for row in found.rows.values()}) == 3
+    with pytest.raises(ConfigError, match="'static' needs static vectors"):
+        gains(task, tmp_path / "other", n_seeds=1)
 
 
 def test_sentence_vectors(tiny_elmo: Elmo) -> None:

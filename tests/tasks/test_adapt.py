@@ -8,25 +8,12 @@ import pytest
 import torch
 
 from elmore import Elmo
-from elmore.errors import ConfigError, FormatError
-from elmore.pretrain.run import pretrain
+from elmore.errors import ConfigError, DataError, FormatError
 from elmore.tasks import Classifier
 from elmore.tasks.adapt import adapt
 from elmore.tasks.fit import FitEvent
 from elmore.tasks.saved import verify_task
-from tests.pretrain.small_runs import small
-from tests.tasks.made_examples import SMALL, WORDS, texts
-
-
-@pytest.fixture(scope="module")
-def language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small model with a softmax, of other texts with the same words."""
-    folder = tmp_path_factory.mktemp("lm")
-    (folder / "text.txt").write_text(
-        "".join(f"{' '.join(WORDS[k:] + WORDS[:k])}\n" for k in range(8))
-    )
-    pretrain([folder / "text.txt"], folder / "run", small())
-    return folder / "run/model"
+from tests.tasks.made_examples import SMALL, texts
 
 
 def test_the_texts_become_likelier(language_model: Path) -> None:
@@ -84,7 +71,11 @@ def test_a_run_stopped_while_adapting_resumes(language_model: Path, tmp_path: Pa
     np.testing.assert_array_equal(stopped.predict_proba(dev.X), whole.predict_proba(dev.X))
 
 
-def test_what_cannot_be_adapted(tiny_elmo: Elmo) -> None:
+def test_what_cannot_be_adapted(tiny_elmo: Elmo, language_model: Path) -> None:
+    with pytest.raises(DataError, match="there are 8 tokens of text to adapt the biLM to"):
+        Classifier(language_model, adapt_epochs=1.0, **SMALL).fit(
+            ["the film", "a bad film was"] * 5, ["yes", "no"] * 5, dev=texts(10)
+        )
     with pytest.raises(FormatError, match="the biLM has no softmax"):
         Classifier(tiny_elmo, adapt_epochs=1.0, **SMALL).fit(texts(40), dev=texts(10, seed=2))
     with pytest.raises(ConfigError, match="adapt_epochs is -1; expected 0 or more"):

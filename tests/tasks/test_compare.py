@@ -64,3 +64,10 @@ def test_runs_of_other_vectors_or_examples_are_not_mixed_in(tmp_path: Path) -> N
             run(2, **changes)
         assert (folder / RESULTS).read_bytes() == kept
     assert run(2) == 2
+
+
+def test_few_examples_are_of_the_whole_file() -> None:
+    examples = Examples(list("abcdefghij"), list("ABCDEFGHIJ"))
+    assert examples.at_most(3) == Examples(["a", "d", "g"], ["A", "D", "G"])
+    assert examples.at_most(9).X[-1] == "i"
+    assert examples.at_most(10) is examples.at_most(None) is examples

@@ -149,9 +149,11 @@ def targets() -> list[Tensor]:
         {"speakers": False, "genres": []},
     ],
 )
+@pytest.mark.parametrize("n_kept", [0, 9999])  # pairs that are not computed again
 def test_scores_and_loss_by_brute_force(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    options: dict[str, Any], n_kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(coref_network, "_PAIRS_KEPT", n_kept)
     net, given = network(**options), batch(DOCUMENTS, targets())
     for name in ("_TOKENS_AT_ONCE", "_STARTS_AT_ONCE", "_PAIRS_AT_ONCE"):
         monkeypatch.setattr(coref_network, name, 7)

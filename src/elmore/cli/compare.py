@@ -68,9 +68,9 @@ def compare(
     n_seeds
         Training runs of each variant, with different random seeds.
     max_train
-        Train on the first examples only.
+        Train on so many examples only, taken at equal distances from the file.
     max_dev
-        Evaluate on the first examples only.
+        Evaluate on so many examples only, taken likewise.
     """
     from elmore.tasks.compare import compare as run_comparison
     from elmore.tasks.compare import draw, summarize
@@ -95,8 +95,8 @@ def compare(
 
         runs = run_comparison(
             model,
-            examples[:max_train],
-            dev_examples[:max_dev],
+            examples.at_most(max_train),
+            dev_examples.at_most(max_dev),
             out,
             variants=variants.split(","),
             n_seeds=n_seeds,

@@ -41,8 +41,11 @@ def adapt(
     # A token with a space in it cannot be written as text; such sentences are left out.
     lines = [" ".join(s) for s in sentences if all(token.split() == [token] for token in s)]
     n_tokens = sum(line.count(" ") + 2 for line in lines)
-    if not lines:
-        raise DataError("there is no text to adapt the biLM to; leave adapt_epochs out")
+    if n_tokens < _UNROLL_STEPS:
+        raise DataError(
+            f"there are {n_tokens} tokens of text to adapt the biLM to; expected {_UNROLL_STEPS} "
+            "or more; leave adapt_epochs out"
+        )
     start = Start(elmo.model)
     check_start(start, "the biLM")
     n_streams = n_tokens // (_UNROLL_STEPS * _FEWEST_UPDATES)

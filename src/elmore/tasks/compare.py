@@ -6,6 +6,7 @@ resumes. All runs read the same tokens, and share one cache of the biLM's vector
 
 import shutil
 import statistics
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from elmore.locks import LOCK, locked_folder
 from elmore.metadata import read_metadata
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
-from elmore.tasks.fit import FitEvent
+from elmore.tasks.fit import FitEvent, OnProgress
 
 RESULTS, CACHE = "results.json", "cache"
 
@@ -47,6 +48,7 @@ layer weights, with ELMo at the input of the RNN alone, at its output, and at bo
 that has learned the training texts as a language model first, that is fine-tuned with the task, and
 both."""
 
+_NEED_STATIC = ("static", "static+elmo")
 _RENAMED = {"even": "uniform"}  # variants of comparisons that earlier versions began
 
 
@@ -61,6 +63,10 @@ class VariantRun:
     n_epochs: int
     mixes: dict[str, dict[str, float]]
     """The learned weights of the layers and gamma, by where the mix is."""
+    epochs_s: list[float] | None = None
+    """Seconds of each epoch, with the scoring of the one before it; None: not measured."""
+    before_s: float | None = None
+    """Seconds before the first epoch: the biLM learns the texts, and reads what is not cached."""
 
 
 class ResultsFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -112,7 +118,7 @@ def compare(
     for variant in variants:
         if variant not in VARIANTS:
             raise ConfigError(f"no variant is called {variant!r}; known: {', '.join(VARIANTS)}")
-        if model.static is None and VARIANTS[variant].get("static", ...) is not None:
+        if model.static is None and variant in _NEED_STATIC:
             raise ConfigError(f"variant {variant!r} needs static vectors; name a file (--static)")
     at_least(1, n_seeds=n_seeds)
     features = model.open_vectors()  # once for all runs, so that all have the same
@@ -138,13 +144,39 @@ def compare(
                         "cache": folder / CACHE,
                     })  # fmt: skip
                     on_progress(variant, seed, None)
-                    made.fit(train, dev=dev, on_progress=partial(on_progress, variant, seed))
+                    clock = _Clock(partial(on_progress, variant, seed))
+                    made.fit(train, dev=dev, on_progress=clock.on_progress)
                     mixes = {place: mix.weights() for place, mix in made.mixes.items()}
                     progress = made.progress_
                     assert progress.best is not None
-                    runs.append(VariantRun(variant, seed, progress.best, progress.epoch, mixes))
+                    runs.append(
+                        VariantRun(
+                            variant, seed, progress.best, progress.epoch, mixes,
+                            clock.epochs_s, clock.before_s,
+                        )
+                    )  # fmt: skip
                     write_json(path, msgspec.structs.replace(asked, runs=runs))
     return [run for run in runs if run.variant in variants and run.seed <= n_seeds]
+
+
+class _Clock:
+    """Measures the epochs of a fit by its events."""
+
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._on_progress = on_progress
+        self._begin = time.perf_counter()
+        self.before_s = 0.0
+        self.epochs_s: list[float] = []
+
+    def on_progress(self, event: FitEvent) -> None:
+        now = time.perf_counter()
+        if event.stage != "train":
+            self.before_s += now - self._begin
+            self._begin = now
+        elif event.done == event.total:
+            self.epochs_s.append(now - self._begin)
+            self._begin = now
+        self._on_progress(event)
 
 
 @contextmanager

@@ -12,15 +12,16 @@ mentions that corefer with nothing (`singletons`), mention scores are learned to
 cross-entropy, and a kept span with a score above 0 is a mention.
 
 Memory: the first layer of the mention scores is computed for tokens, then summed for spans, which
-is the same; pairs are scored in blocks, which are computed again in the backward pass. So neither
-grows with the spans times their dimensions.
+is the same; pairs are scored in blocks, which are computed again in the backward pass if they are
+many. So neither grows with the spans times their dimensions.
 
 Shapes: N tokens of a document, W max_width, M kept spans, K antecedents, G dimensions of a span,
 F scorer_dim.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -37,6 +38,7 @@ _DISTANCES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # the least of each bucket
 _TOKENS_AT_ONCE = 2048  # in a group of sentences, with padding
 _STARTS_AT_ONCE = 1024
 _PAIRS_AT_ONCE = 4096
+_PAIRS_KEPT = 4 * _PAIRS_AT_ONCE  # for the backward pass
 
 
 class DocumentScores(NamedTuple):
@@ -228,13 +230,12 @@ class CorefNetwork(nn.Module):
         if not n_most:
             return none
         n_rows = max(1, _PAIRS_AT_ONCE // n_most)
+        again = partial(checkpoint, block, use_reentrant=False)
+        score: Callable[..., Tensor] = block if n_spans * n_most <= _PAIRS_KEPT else again
         blocks: list[Tensor] = []
         for begin in range(0, n_spans, n_rows):
             end = min(n_spans, begin + n_rows)
-            # The first spans have few before them.
-            blocks.append(
-                checkpoint(block, begin, end, min(n_most, max(1, end - 1)), use_reentrant=False)
-            )
+            blocks.append(score(begin, end, min(n_most, max(1, end - 1))))  # the first have few
         return torch.cat([none, torch.cat(blocks)], dim=1)
 
     def loss(self, batch: Batch) -> Tensor:

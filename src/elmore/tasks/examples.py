@@ -40,6 +40,13 @@ class Examples:
     def __getitem__(self, rows: slice) -> "Examples":
         return Examples(self.X[rows], self.y[rows])
 
+    def at_most(self, n: int | None) -> "Examples":
+        """Return `n` of them at equal distances, in order, as a file may be sorted; None: all."""
+        if n is None or n >= len(self):
+            return self
+        rows = [row * len(self) // n for row in range(n)]
+        return Examples([self.X[row] for row in rows], [self.y[row] for row in rows])
+
     @classmethod
     def of(cls, X: "Sequence[Any] | Examples", y: Sequence[Any] | None = None) -> "Examples":
         """Return the examples that `fit` and `evaluate` are given, one label for each."""
