@@ -13,7 +13,8 @@ _BLOCKER = """
 import sys
 EXTRAS = {"sklearn", "faiss", "gensim", "matplotlib", "koreanize_matplotlib", "pyarrow",
           "zstandard", "mecab", "tensorboard", "pandas", "fastapi", "uvicorn", "starlette",
-          "pydantic", "prometheus_client", "spacy", "thinc", "onnx", "onnxruntime"}
+          "pydantic", "prometheus_client", "spacy", "thinc", "onnx", "onnxruntime", "ray",
+          "lancedb", "s3fs", "uvloop", "httptools"}
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in EXTRAS:
