@@ -1,5 +1,7 @@
 """Vectors of texts in, their cosines out."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,7 +12,6 @@ def cosines(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDArr
     return found
 
 
-def _unit_rows(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _unit_rows(vectors: npt.NDArray[np.float32]) -> Any:
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    rows: npt.NDArray[np.float32] = vectors / np.where(norms == 0, 1, norms)
-    return rows
+    return vectors / np.where(norms == 0, 1, norms)
