@@ -27,14 +27,13 @@ import torch
 from elmore.cli.main import run
 from elmore.embed import corpus as embed_corpus
 from elmore.formats.checkpoint import read_checkpoint
-from elmore.senses import build
 
 LONGEST_S = 120
 MODULES = (  # that commands import when they need them
     "elmore.cli.embed", "elmore.cli.index", "elmore.cli.pretrain", "elmore.cli.train",
     "elmore.cli.compare", "elmore.cli.skipgram", "elmore.pretrain.run", "elmore.tasks.compare",
-    "elmore.static.skipgram", "torch.utils.tensorboard", "matplotlib.pyplot", "gensim.models",
-    "pyarrow.parquet", "h5py",
+    "elmore.static.skipgram", "elmore.scale", "torch.utils.tensorboard", "matplotlib.pyplot",
+    "gensim.models", "pyarrow.parquet", "h5py",
 )  # fmt: skip
 
 
@@ -112,7 +111,6 @@ def main(folder: Path, n_kills: int, arguments: list[str]) -> None:
             import_module(name)
     warnings.simplefilter("error")
     embed_corpus._MAX_BLOCK_TOKENS = 40
-    build._LINES_AT_ONCE = 8
     killer, rng = Killer(folder, arguments), random.Random(1)
     for name in ("whole", "killed"):
         (folder / name).mkdir()

@@ -17,7 +17,7 @@ import sys
 EXTRAS = {"sklearn", "faiss", "gensim", "matplotlib", "koreanize_matplotlib", "pyarrow",
           "zstandard", "mecab", "tensorboard", "pandas", "fastapi", "uvicorn", "starlette",
           "pydantic", "prometheus_client", "spacy", "thinc", "onnx", "onnxruntime", "ray",
-          "lancedb"}
+          "lancedb", "s3fs", "uvloop", "httptools"}
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in EXTRAS:

@@ -17,6 +17,7 @@ from tests.pretrain.small_runs import small_flags, write_text, write_vectors
 
 N_KILLS = int(os.environ.get("ELMORE_KILLS", "3"))
 HOME = Path(__file__).resolve().parents[1]  # from where `tests` is imported
+BLOCKS = ["--block-bytes", "400", "--processes", "1"]
 TASK = ["--n-epochs", "3", "--hidden-dim", "4", "--elmo", "none", "--tokenizer", "whitespace"]
 
 
@@ -56,8 +57,14 @@ def test_embed(tmp_path: Path, files: dict[str, Path], tiny_model: Path, suffix:
     kill(tmp_path, "embed", files["text"], "-m", tiny_model, "--out", f"out{suffix}", "--overwrite")
 
 
+def test_embed_into_a_folder(tmp_path: Path, files: dict[str, Path], tiny_model: Path) -> None:
+    pytest.importorskip("pyarrow")
+    kill(tmp_path, "embed", files["text"], "-m", tiny_model, "--out", "out/", *BLOCKS)
+
+
 def test_index(tmp_path: Path, files: dict[str, Path], tiny_model: Path) -> None:
-    kill(tmp_path, "index", files["text"], "-m", tiny_model, "--layers", "top", "--out", "out")
+    flags = ["-m", tiny_model, "--layers", "top", *BLOCKS]
+    kill(tmp_path, "index", files["text"], *flags, "--out", "out")
 
 
 def test_pretrain(tmp_path: Path, files: dict[str, Path]) -> None:

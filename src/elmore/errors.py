@@ -1,8 +1,13 @@
 """What can go wrong for a user. Each message says what was got, what was expected, what to do."""
 
+import reprlib
+
+_shorten = reprlib.Repr()
+_shorten.maxstring = _shorten.maxother = 100  # characters, from both ends
+
 
 class ElmoreError(Exception):
-    """Any error that the caller can mend. The command line prints it alone and exits with 2."""
+    """Any error that the caller can fix. The command line prints it alone and exits with 2."""
 
 
 class ConfigError(ElmoreError):
@@ -34,3 +39,8 @@ class MissingExtraError(ElmoreError):
 
 class ElmoreWarning(UserWarning):
     """Something is done otherwise than asked for, and how to have it as asked."""
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: quoted, and without its middle if it is long."""
+    return _shorten.repr(value)

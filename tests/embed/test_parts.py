@@ -182,3 +182,28 @@ def test_in_the_memory_of_this_process(tiny_elmo: Elmo, corpus: list[Path], tmp_
     written = {path.rpartition("/")[2]: store.cat_file(path) for path in store.find("/out")}
     assert written == bytes_of(tmp_path / "local")
     assert len(list(found)) == len(list(VectorParts.load(tmp_path / "local")))
+
+
+def test_damaged_parts_are_not_read(tiny_elmo: Elmo, corpus: list[Path], tmp_path: Path) -> None:
+    found = embed(tiny_elmo, corpus, tmp_path / "out")
+    path = tmp_path / "out/part-00001.parquet"
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes(content)
+    read = iter(found)
+    next(read)  # the first part is whole
+    with pytest.raises(FormatError, match=r"part-00001.parquet is damaged: its checksum is"):
+        list(read)
+
+
+def test_metadata_without_its_checksum(tiny_elmo: Elmo, corpus: list[Path], tmp_path: Path) -> None:
+    job = begin(tiny_elmo, corpus, tmp_path / "out")
+    job.run(0)
+    for path in (tmp_path / "out/_parts/part-00000.json", tmp_path / "out" / MANIFEST):
+        content = path.read_bytes()
+        said = json.loads(content)
+        del said["checksum"]
+        path.write_text(json.dumps(said))
+        with pytest.raises(FormatError, match="is damaged: its checksum is missing"):
+            begin(tiny_elmo, corpus, tmp_path / "out").run(0)
+        path.write_bytes(content)

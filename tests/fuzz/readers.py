@@ -11,11 +11,11 @@ import io
 import json
 import lzma
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -32,8 +32,6 @@ from elmore.embed.block_files import Block, BlockSpool
 from elmore.embed.results import TokenVectors
 from elmore.folders import write_json
 from elmore.formats import (
-    Calibration,
-    Pretrained,
     read_pretrained,
     read_word_vectors,
     write_bilm_tf,
@@ -42,7 +40,6 @@ from elmore.formats import (
 )
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.metadata import convert_metadata
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
 from elmore.pretrain.recipes import (
     RunFile,
     bundled_recipes,
@@ -58,8 +55,11 @@ from elmore.senses.index_file import IndexConfig
 from elmore.senses.search import Search, nearest_of
 from elmore.tasks import (
     Classifier,
+    Coreferencer,
     Examples,
+    QuestionAnswerer,
     Tagger,
+    read_documents,
     read_labelled,
     read_pairs,
     read_questions,
@@ -67,30 +67,10 @@ from elmore.tasks import (
 )
 from elmore.tasks.estimator import TaskModel
 from elmore.text import Vocab
+from tests.fuzz.parts_readers import PARTS_READERS
+from tests.fuzz.reader import WORDS, Reader, small_elmo, small_model
 
 MANY_LANGS = Path(__file__).resolve().parents[1] / "formats/many_langs"
-WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행", "river"]
-
-
-@dataclass(frozen=True)
-class Reader:
-    """One thing that reads files."""
-
-    make: Callable[[Path], None]
-    read: Callable[[Path], Any]
-    files: tuple[str, ...]
-    checked: tuple[str, ...] = ()
-
-
-def _model(*, table: bool) -> Pretrained:
-    torch.manual_seed(0)
-    chars = CharCnnConfig(3, ((1, 2), (2, 3)), 1, "relu")
-    encoder = CharWordConfig(chars, len(WORDS)) if table else chars
-    config = BiLMConfig(encoder, LstmConfig(1, 4, 3), len(WORDS))
-    ones = dict.fromkeys((0, 1, "context"), np.ones(6, np.float32))
-    ones["expected"] = np.ones(3, np.float32)
-    calibration = Calibration(ones, ones, 10, ("a.txt",))
-    return Pretrained(BiLM(config), "whitespace", Vocab(WORDS), {"epochs": 1}, None, calibration)
 
 
 def _facts(folder: Path) -> Any:
@@ -102,7 +82,7 @@ def _facts(folder: Path) -> Any:
 
 
 def _without_checksums(folder: Path) -> None:
-    write_native(_model(table=True), folder)
+    write_native(small_model(table=True), folder)
     config = json.loads((folder / "config.json").read_text())
     del config["files"]
     (folder / "config.json").write_text(json.dumps(config))
@@ -163,15 +143,10 @@ def _parquet(folder: Path) -> None:
     parquet.write_table(table, folder / "a.parquet")
 
 
-@cache
-def _elmo() -> Elmo:
-    return Elmo(_model(table=True), tokenizer="whitespace")
-
-
 def _index(folder: Path) -> None:
     lines = ["bank river 은행", "river of the bank", "a bank"]
     config = IndexConfig((0, "expected"))
-    build_index(_elmo(), lines, folder, config, source=[{"name": "a.txt"}])
+    build_index(small_elmo(), lines, folder, config, source=[{"name": "a.txt"}])
 
 
 def _old_index(folder: Path) -> None:
@@ -206,7 +181,7 @@ def _unfinished(folder: Path) -> None:
         raise KeyboardInterrupt
 
     with suppress(KeyboardInterrupt):
-        build_index(_elmo(), cut(), folder, IndexConfig((0,)), source=[{"name": "a.txt"}])
+        build_index(small_elmo(), cut(), folder, IndexConfig((0,)), source=[{"name": "a.txt"}])
 
 
 def _resume(folder: Path) -> Any:
@@ -215,13 +190,13 @@ def _resume(folder: Path) -> Any:
     shutil.rmtree(made, ignore_errors=True)
     shutil.copytree(folder, made)
     lines = [f"bank river {k}" for k in range(300)]
-    build_index(_elmo(), lines, made, IndexConfig((0,)), source=[{"name": "a.txt"}])
+    build_index(small_elmo(), lines, made, IndexConfig((0,)), source=[{"name": "a.txt"}])
     return {path.name: path.read_bytes() for path in sorted(made.iterdir())}
 
 
 def _search(folder: Path) -> None:
     lines = [f"bank {k % 7} river {k % 11} money {k % 5} boat" for k in range(200)]
-    build_index(_elmo(), lines, folder, IndexConfig((0,)), source=[{"name": "a.txt"}])
+    build_index(small_elmo(), lines, folder, IndexConfig((0,)), source=[{"name": "a.txt"}])
     _read_search(folder)
 
 
@@ -235,11 +210,17 @@ def _read_search(folder: Path) -> Any:
 TASKS: dict[str, tuple[type[TaskModel], Any, Any]] = {
     "classify": (Classifier, ["bank", "river"] * 4, ["yes", "no"] * 4),
     "tag": (Tagger, [["the", "bank"], ["river"]] * 4, [["O", "B-X"], ["O"]] * 4),
+    "answer": (QuestionAnswerer, [("where", "the river bank")] * 4, ["bank"] * 4),
+    "coref": (
+        Coreferencer,
+        [[["the", "bank"], ["it"]]] * 4,
+        [[[(0, 2), (2, 3)]]] * 4,
+    ),
 }
 
 
 def _task(folder: Path, task: str, *, checksums: bool = True) -> None:
-    write_native(_model(table=True), folder / "elmo")
+    write_native(small_model(table=True), folder / "elmo")
     cls, X, y = TASKS[task]
     small: dict[str, Any] = {"hidden_dim": 3, "n_epochs": 1, "tokenizer": "whitespace"}
     made = cls(str(folder / "elmo"), **small).fit(X, y, dev=(X, y))
@@ -257,7 +238,9 @@ def _read_task(folder: Path, task: str) -> Any:
     cls, X, _ = TASKS[task]
     with patch.object(Elmo, "from_pretrained", _load_elmo_once):
         found: Any = cls.load(folder)
-    return [np.asarray(one).tolist() for one in found.predict_proba(X)], found.task_.answers.labels
+    answers = found.predict_proba(X) if hasattr(found, "predict_proba") else found.predict(X)
+    scores = [getattr(one, "tolist", lambda one=one: one)() for one in answers]
+    return scores, found.task_.answers.labels
 
 
 def _task_reader(task: str, *, checksums: bool) -> Reader:
@@ -272,7 +255,7 @@ def _task_reader(task: str, *, checksums: bool) -> Reader:
 
 def _fit_checkpoint(folder: Path) -> None:
     cls, X, y = TASKS["classify"]
-    write_native(_model(table=True), folder / "elmo")
+    write_native(small_model(table=True), folder / "elmo")
     small: dict[str, Any] = {"hidden_dim": 3, "n_epochs": 2, "tokenizer": "whitespace"}
     cls(str(folder / "elmo"), **small).fit(X, y, dev=(X, y), folder=folder / "run")
     (folder / "run/last.safetensors").rename(folder / "last.safetensors")
@@ -290,6 +273,23 @@ def _resume_fit(folder: Path) -> Any:
     with patch.object(Elmo, "from_pretrained", _load_elmo_once):
         made = cls(str(folder / "elmo"), **small).fit(X, y, dev=(X, y), folder=run)
     return [one.tolist() for one in made.network_.state_dict().values()], made.progress_
+
+
+@cache
+def _component() -> Any:
+    from elmore.integrations.spacy import DocEncoder, ElmoComponent
+
+    folder = Path(tempfile.mkdtemp())
+    write_native(small_model(table=True), folder / "elmo")
+    return ElmoComponent(DocEncoder(str(folder / "elmo"), "mix"), "elmore")
+
+
+def _spacy(folder: Path) -> None:
+    _component().to_disk(folder / "elmore")
+
+
+def _read_spacy(folder: Path) -> str:
+    return str(_component().from_disk(folder / "elmore").encoder.hash)
 
 
 STATIC = StaticVectors(WORDS, np.linspace(-1, 1, 24, dtype=np.float32).reshape(6, 4))
@@ -329,6 +329,11 @@ SQUAD = (
     b'{"id": "1", "question": "what?", "answers": [{"text": "bank", "answer_start": 4}]}, '
     b'{"id": "2", "question": "who?", "answers": [], "is_impossible": true}]}]}]}'
 )
+COREF = (
+    b"#begin document (bn/a); part 000\n"
+    b"bn/a\t0\t0\tthe\t-\t-\t-\t-\t-\tkim\t*\t(0\nbn/a\t0\t1\tbank\t-\t-\t-\t-\t-\tkim\t*\t0)\n\n"
+    b"bn/a\t0\t0\tit\t-\t-\t-\t-\t-\tlee\t*\t(0)|(1)\n\n#end document\n"
+)
 EXAMPLES: dict[str, tuple[Callable[..., Examples], bytes]] = {
     "a.tsv": (read_labelled, b"text\tlabel\n" + b"good film\tyes\nbad\tno\n" * 10),
     "a.jsonl": (read_labelled, b'{"text": "good", "label": "yes"}\n' * 10),
@@ -336,6 +341,9 @@ EXAMPLES: dict[str, tuple[Callable[..., Examples], bytes]] = {
     "a.conllu": (read_tagged, b"1\tthe\tthe\tDET\t_\t_\t0\t_\t_\t_\n\n" * 10),
     "pairs.csv": (read_pairs, b"sentence1,sentence2,label\n" + b'a,"b, c",yes\n' * 10),
     "squad.json": (read_questions, SQUAD),
+    "coref.conll": (read_documents, COREF),
+    "a.lines": (read_labelled, b"yes good film\nno bad one\n" * 10),
+    "a.srl": (partial(read_tagged, format="srl"), b"he - B-A0\nsat sit B-V\n\n" * 10),
 }
 
 
@@ -447,14 +455,14 @@ CORPUS_FILES = ("manifest.json", "vocab.txt", "train-00000.shard")
 MODEL_FILES = ("config.json", "model.safetensors", "vocab.txt", "calibration.safetensors")
 READERS: dict[str, Reader] = {
     "model": Reader(
-        lambda folder: write_native(_model(table=False), folder),
+        lambda folder: write_native(small_model(table=False), folder),
         _facts,
         MODEL_FILES,
         MODEL_FILES[1:],
     ),
     "model without checksums": Reader(_without_checksums, _facts, MODEL_FILES),
     "published": Reader(
-        lambda folder: write_bilm_tf(_model(table=False), folder),
+        lambda folder: write_bilm_tf(small_model(table=False), folder),
         _facts,
         ("options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"),
     ),
@@ -508,6 +516,8 @@ READERS: dict[str, Reader] = {
     ),
     "task classify": _task_reader("classify", checksums=True),
     "task tag": _task_reader("tag", checksums=True),
+    "task answer": _task_reader("answer", checksums=True),
+    "task coref": _task_reader("coref", checksums=True),
     "task classify without checksums": _task_reader("classify", checksums=False),
     "task tag without checksums": _task_reader("tag", checksums=False),
     "task checkpoint": Reader(_fit_checkpoint, _resume_fit, ("last.safetensors", "run.json")),
@@ -524,4 +534,6 @@ READERS: dict[str, Reader] = {
         lambda folder: _static_folder(folder, checksums=False), _read_static, STATIC_FILES
     ),
     **{f"examples {name}": _examples_reader(name) for name in EXAMPLES},
+    **PARTS_READERS,
+    "spaCy component": Reader(_spacy, _read_spacy, ("elmore",), ("elmore",)),
 }

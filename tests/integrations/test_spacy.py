@@ -168,6 +168,13 @@ def test_pipelines_that_are_saved(nlp: Language, way: str, tmp_path: Path) -> No
     np.testing.assert_allclose(loaded(MONEY).tensor, expected, atol=1e-6)
 
 
+def test_a_damaged_hash(nlp: Language) -> None:
+    component = nlp.get_pipe("elmore")
+    for damaged in (b"", b"\xff\x00", component.to_bytes()[:-1]):
+        with pytest.raises(FormatError, match="holds other weights than when this pipeline"):
+            component.from_bytes(damaged)
+
+
 def other_weights(folder: Path, tiny_weights: tuple[dict[str, Any], dict[str, Any]]) -> None:
     options, arrays = tiny_weights
     write_model(folder, options, {name: 0.9 * array for name, array in arrays.items()})

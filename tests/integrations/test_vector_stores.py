@@ -1,5 +1,6 @@
 """Vectors and indexes in the files of vector stores, as they were."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from elmore import Elmo
 from elmore.embed import CorpusOptions, embed_corpus
-from elmore.errors import ConfigError, FormatError, MissingExtraError
+from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
 from elmore.integrations import vector_stores
 from elmore.integrations.vector_stores import export, open_stream
 from elmore.scale import embed_parts, index_parts
@@ -113,6 +114,19 @@ def test_a_file_of_embed(tiny_elmo: Elmo, tmp_path: Path) -> None:
     wanted = np.concatenate([one.vectors for one in expected])
     np.testing.assert_allclose(found, wanted, atol=1e-6)
     assert open_stream(path, layer=1).reader().read_all().num_rows == 3
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match=r"a\.parquet is damaged or truncated"):
+        open_stream(path, layer=1)
+
+
+def test_a_damaged_part(parts: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(parts, tmp_path / "parts")
+    content = bytearray((copy / "part-00001.parquet").read_bytes())
+    content[100] ^= 1
+    (copy / "part-00001.parquet").write_bytes(content)
+    with pytest.raises(FormatError, match=r"part-00001\.parquet is damaged: its checksum is"):
+        export(copy, f"{tmp_path}/out/")
+    assert not (tmp_path / "out").exists()
 
 
 def test_refusals(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

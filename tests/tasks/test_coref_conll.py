@@ -71,17 +71,22 @@ BEGIN, END = "#begin document (d); part 000\n", "#end document\n"
         (END, "line 1, ends a document that did not begin"),
         ("#begin document d\n" + END, "line 1, has '#begin document d'; expected"),
         (BEGIN + "d 0 0 Kim\n" + END, "line 2, has 4 columns; expected"),
-        (BEGIN + LINE.format("(3") + END, "line 2, begins a mention of 3 that does not end"),
-        (BEGIN + LINE.format("3)") + END, "line 2, ends a mention of 3 that did not begin"),
+        (BEGIN + LINE.format("(3") + END, "line 2, begins a mention of '3' that does not end"),
+        (BEGIN + LINE.format("3)") + END, "line 2, ends a mention of '3' that did not begin"),
         (BEGIN + LINE.format("3") + END, r"line 2, has '3' as its clusters; expected such as \(3"),
         (BEGIN + LINE.format("(3)(4)") + END, "as its clusters"),
+        (
+            BEGIN.replace("000", "1" * 5000) + END,
+            r"line 1, has '#begin document \(d\); part 1+\.\.\.1",
+        ),
     ],
 )
 def test_files_that_are_wrong(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "dev.conll"
     path.write_text(content)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as refused:
         read_documents(path)
+    assert len(str(refused.value)) < 1000
 
 
 def test_no_file(tmp_path: Path) -> None:

@@ -161,3 +161,12 @@ def test_published_data() -> None:
     assert len(read_pairs(TASKS / "sick/SICK_trial.txt", format="sick")) == 500
     assert 9_800 < len(read_pairs(TASKS / "snli/snli_1.0_dev.jsonl.gz", format="snli")) < 10_000
     assert len(read_tagged(TASKS / "ud-korean-gsd/ko-gsd-ud-dev.conllu")) == 950
+
+
+def test_a_long_line_is_not_quoted_whole(tmp_path: Path) -> None:
+    lines = write(tmp_path / "a.txt", "x" * 100_000)
+    records = write(tmp_path / "a.jsonl", json.dumps({"text": ["x" * 99] * 9999, "label": "a"}))
+    for path in (lines, records):
+        with pytest.raises(DataError, match=r"a\.\w+, line 1 has .*; expected") as refused:
+            read_labelled(path)
+        assert len(str(refused.value)) < 1000

@@ -11,15 +11,8 @@ from cyclopts import Parameter
 from elmore.checks import at_least
 from elmore.cli import arguments
 from elmore.cli.bars import FitBar
-from elmore.cli.task_flags import (
-    DEFAULT_DATA,
-    NO_FLAGS,
-    DataFlags,
-    Task,
-    TaskFlags,
-    new_task,
-    read_examples,
-)
+from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
+from elmore.cli.task_flags import NO_FLAGS, Task, TaskFlags, new_task
 from elmore.cli.terminal import is_terminal, print_json
 from elmore.tasks.fit import FitEvent
 

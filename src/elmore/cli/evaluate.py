@@ -6,10 +6,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from elmore.cli.task_flags import DEFAULT_DATA, DataFlags, read_examples
+from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
 from elmore.cli.terminal import is_terminal, print_json
-from elmore.tasks.catalogue import TASKS
-from elmore.tasks.metrics import LabelEvaluation
 
 
 def evaluate(
@@ -36,6 +34,7 @@ def evaluate(
     static
         Where the static vectors are, if they have moved.
     """
+    from elmore.tasks.catalogue import TASKS
     from elmore.tasks.saved import read_task_config
 
     task = read_task_config(model).task
@@ -50,6 +49,8 @@ def evaluate(
 def _print(found: Any) -> None:
     from rich.console import Console
     from rich.table import Table
+
+    from elmore.tasks.metrics import LabelEvaluation
 
     console = Console()
     shares = found.figures()

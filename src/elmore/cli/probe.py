@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from elmore.cli import arguments
-from elmore.cli.task_flags import DEFAULT_DATA, DataFlags, read_examples
+from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
 from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError, MissingExtraError
 

@@ -7,15 +7,8 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elmore.cli.bars import FitBar
-from elmore.cli.task_flags import (
-    DEFAULT_DATA,
-    NO_FLAGS,
-    DataFlags,
-    Task,
-    TaskFlags,
-    new_task,
-    read_examples,
-)
+from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
+from elmore.cli.task_flags import NO_FLAGS, Task, TaskFlags, new_task
 from elmore.errors import ConfigError
 from elmore.folders import is_format, remove_unfinished
 from elmore.locks import locked

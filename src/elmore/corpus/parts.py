@@ -48,6 +48,12 @@ class PartRecord(Struct, frozen=True, forbid_unknown_fields=True):
     files: dict[str, FileRecord]
 
 
+class PartRecordFile(PartRecord, frozen=True, forbid_unknown_fields=True):
+    """_parts/part-00000.json."""
+
+    checksum: str | None = None
+
+
 class PartsManifest(Struct, frozen=True, forbid_unknown_fields=True):
     """_manifest.json."""
 
@@ -82,6 +88,8 @@ def read_parts(root: AnyPath) -> PartsManifest | None:
     if not path.is_file():
         return None
     found = read_metadata(path, PartsManifest, max_bytes=MAX_MANIFEST_BYTES, fix=_again(root))
+    if found.checksum is None:
+        raise FormatError(f"{path} is damaged: its checksum is missing; {_again(root)}")
     if found.parts is not None and len(found.parts) != len(found.blocks):
         raise FormatError(
             f"{path} has {len(found.parts)} parts of {len(found.blocks)} blocks; {_again(root)}"
@@ -144,9 +152,9 @@ class PartsFolder:
         path = self._record_path(number)
         if not path.is_file():
             return None
-        found = read_metadata(path, PartRecord, fix="remove it to have its part made again")
+        found = read_metadata(path, PartRecordFile, fix="remove it to have its part made again")
         check_names(found.files, path)
-        return found
+        return PartRecord(found.text, found.counts, found.files)
 
     def finished(self, number: int, text: str) -> PartRecord | None:
         """Return the record of a part that is whole; None if it is to be made.
@@ -193,7 +201,7 @@ class PartsFolder:
             publish(path, self.path(name))
         with self.work() as work:
             beside = work / "record.json"
-            beside.write_bytes(json_bytes(record))
+            beside.write_bytes(json_bytes(PartRecordFile(record.text, record.counts, record.files)))
             publish(beside, self._record_path(number))
         return record
 

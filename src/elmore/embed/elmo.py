@@ -14,18 +14,20 @@ from elmore.corpus.sentence_reader import SentenceReader
 from elmore.embed.cache import WordCache, WordVectors, read_cached_words
 from elmore.embed.encode import encode_pooled, encode_words
 from elmore.embed.fill import Filler, Sides, Substitutes
+from elmore.embed.fingerprint import fingerprint
 from elmore.embed.layers import Layers
-from elmore.embed.pickled import copied, pickled_state, restore
+from elmore.embed.pickled import address_of, copied, pickled_state, restore
 from elmore.embed.pooling import Pooling
 from elmore.embed.precision import PrecisionName
 from elmore.embed.progress import text_bar
 from elmore.embed.reader import EngineName, Reader
 from elmore.embed.results import DType, Output, TokenIds, TokenVectors, WordScores
 from elmore.embed.session import Session
+from elmore.embed.similarity import cosines
 from elmore.embed.texts import Texts, TokenizedText, choose_tokenizer, tokenize
+from elmore.embed.token_ids import padded_ids
 from elmore.embed.word_scores import score_words
-from elmore.engine import has_bfloat16
-from elmore.errors import ConfigError, DataError
+from elmore.errors import ConfigError
 from elmore.formats import (
     Pretrained,
     push_to_hub,
@@ -34,7 +36,7 @@ from elmore.formats import (
     write_native,
 )
 from elmore.model import BiLM, BiLMConfig, ScalarMix
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Tokenizer, normalize, normalizing
+from elmore.text import Tokenizer, normalize, normalizing
 
 
 class Elmo:
@@ -147,11 +149,7 @@ class Elmo:
             device=device,
         )
         made.source = str(name_or_path)
-        is_folder = Path(name_or_path).is_dir()
-        made._address = (
-            str(Path(name_or_path).resolve()) if is_folder else made.source,
-            str(Path(vocab).resolve()) if vocab else None,
-        )
+        made._address = address_of(name_or_path, vocab)
         return made
 
     def save_pretrained(self, folder: str | Path, *, dtype: DType = "float32") -> None:
@@ -211,18 +209,7 @@ class Elmo:
 
     def fingerprint(self) -> dict[str, str]:
         """Return all that decides the vectors to the last bit, apart from the text."""
-        mix = {name: tensor.tolist() for name, tensor in self.mix.state_dict().items()}
-        return {
-            "model": self.model.fingerprint(),
-            "known words": self.cache.fingerprint(),
-            "tokenizer": self.tokenizer.name,
-            "normalization": str(self.model.normalization),
-            "mix": f"{mix}, norm {self.mix.norm}",
-            "engine": f"{'fast' if self.reader.is_fast else 'textbook'} on {self.reader.device}",
-            "precision": f"{self.reader.precision}, in hardware: {has_bfloat16()}",
-            "batch": f"{self.reader.max_batch_tokens} tokens, {self.cache.max_words} words",
-            "torch": f"{torch.__version__}, {torch.get_num_threads()} threads",
-        }
+        return fingerprint(self)
 
     @property
     def cache(self) -> WordCache:
@@ -309,13 +296,8 @@ class Elmo:
         """
         if layers == "all":
             raise ConfigError("layers is 'all'; similarity needs one vector per text: choose one")
-        sides = []
-        for texts in (a, b):
-            vectors = self.encode(texts, pooling=pooling, layers=layers)
-            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-            sides.append(vectors / np.where(norms == 0, 1, norms))
-        cosines: npt.NDArray[np.float32] = sides[0] @ sides[1].T
-        return cosines
+        first, second = (self.encode(x, pooling=pooling, layers=layers) for x in (a, b))
+        return cosines(first, second)
 
     def scores(self, texts: Texts) -> list[WordScores]:
         """Return the log-probability of each word by the full softmax, in both directions."""
@@ -334,14 +316,7 @@ class Elmo:
 
     def ids(self, texts: Texts) -> TokenIds:
         """Return texts as the padded batch of ids that `ElmoLayer` and `BiLM` read."""
-        marked = [[BEGIN_SENTENCE, *text.tokens, END_SENTENCE] for text in self._tokenize(texts)]
-        if not marked:
-            raise DataError("there is no text; a batch needs at least one")
-        rows = [torch.from_numpy(self.reader.encoder.encode(words)) for words in marked]
-        ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        lengths = torch.tensor([len(row) for row in rows])
-        mask = torch.arange(ids.shape[1]) < lengths[:, None]
-        return TokenIds(ids.to(self.reader.device), mask.to(self.reader.device))
+        return padded_ids(self.reader, self._tokenize(texts))
 
     def fill(
         self,

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
     from elmore.embed.elmo import Elmo
 
 
+def address_of(name_or_path: str | Path, vocab: str | Path | None) -> tuple[str, str | None]:
+    """Return where a model and its vocabulary are, from whatever folder one looks."""
+    is_folder = Path(name_or_path).is_dir()
+    return (
+        str(Path(name_or_path).resolve() if is_folder else name_or_path),
+        str(Path(vocab).resolve()) if vocab else None,
+    )
+
+
 def pickled_state(elmo: "Elmo") -> dict[str, Any]:
     """Return all that `restore` needs, as plain data."""
     fixed = fixed_words(elmo.cache)

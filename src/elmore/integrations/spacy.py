@@ -145,7 +145,7 @@ class ElmoComponent(Pipe):
 
     def from_bytes(self, data: bytes, **_: Any) -> "ElmoComponent":
         """Check that the weights are the same."""
-        self.encoder.check_hash(data.decode())
+        self.encoder.check_hash(data.decode(errors="replace"))
         return self
 
     def to_disk(self, path: str | Path, **_: Any) -> None:

@@ -5,17 +5,18 @@ of an index also `sentence`. What stores want beyond that (pgvector, Qdrant, any
 is a few lines: docs/howto/export-vectors.md. Needs pyarrow, and lancedb for its tables.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from elmore.corpus.compression import damaged
 from elmore.corpus.parts import MANIFEST
 from elmore.embed.results import DType
-from elmore.embed.vector_parts import VectorParts
+from elmore.embed.vector_parts import VectorParts, read_batches
 from elmore.errors import ConfigError, FormatError, MissingExtraError
 from elmore.folders import new_file, new_folder
 from elmore.senses.index import OccurrenceIndex
@@ -58,20 +59,44 @@ def open_stream(
             raise ConfigError(f"{source} is an index at an address; copy it to a disk first")
         return _of_index(OccurrenceIndex.load(path), layer, dtype)
     if (path / MANIFEST).is_file():
-        return _of_dataset(VectorParts.load(path).dataset(), str(source), layer, dtype)
+        parts = VectorParts.load(path)
+        table = _Table(parts.schema, parts.n_tokens, parts.batches)
+        return _of_table(table, str(source), layer, dtype)
     if path.suffix == ".parquet" and isinstance(path, Path) and path.is_file():
-        _arrow()
-        from pyarrow import dataset  # noqa: PLC0415  an extra
-
-        return _of_dataset(dataset.dataset(str(path)), str(source), layer, dtype)
+        return _of_table(_open_parquet(path), str(source), layer, dtype)
     raise FormatError(
         f"{source} is no vectors; expected a folder of parts or a .parquet file of elmore embed, "
         "or an index"
     )
 
 
-def _of_dataset(
-    found: Any, source: str, layer: str | int | None, dtype: DType | None
+class _Table(NamedTuple):
+    """What `elmore embed` has written."""
+
+    schema: Any
+    n_rows: int
+    batches: Callable[[Sequence[str], int], Iterator[Any]]
+    """Gives the record batches, of some columns and so many rows."""
+
+
+def _open_parquet(path: Path) -> _Table:
+    pa = _arrow()
+    from pyarrow import dataset  # noqa: PLC0415  an extra
+
+    try:
+        found = dataset.dataset(str(path))
+        n_rows, _ = found.count_rows(), found.schema.names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise damaged(path, error) from None
+    return _Table(
+        found.schema,
+        n_rows,
+        lambda columns, size: read_batches(found, path, columns=columns, batch_size=size),
+    )
+
+
+def _of_table(
+    found: _Table, source: str, layer: str | int | None, dtype: DType | None
 ) -> VectorStream:
     pa = _arrow()
     columns = [name for name in found.schema.names if name not in _KEYS]
@@ -86,13 +111,13 @@ def _of_dataset(
 
     def batches() -> Iterator[Any]:
         wanted = [*_KEYS, chosen]
-        for batch in found.to_batches(columns=wanted, batch_size=_ROWS_AT_ONCE):
+        for batch in found.batches(wanted, _ROWS_AT_ONCE):
             if batch.num_rows:
                 vectors = batch[chosen].flatten().to_numpy(zero_copy_only=False)
                 keys = [batch[name] for name in _KEYS]
                 yield pa.record_batch([*keys, convert(vectors)], schema=schema)
 
-    return VectorStream(schema, found.count_rows(), given.list_size, batches)
+    return VectorStream(schema, found.n_rows, given.list_size, batches)
 
 
 def _of_index(index: OccurrenceIndex, layer: str | int | None, dtype: DType | None) -> VectorStream:

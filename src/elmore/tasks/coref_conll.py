@@ -15,14 +15,14 @@ from typing import Any, Literal
 from elmore.checks import one_of
 from elmore.corpus.compression import open_decompressed
 from elmore.corpus.lines import decode_lines
-from elmore.errors import DataError
+from elmore.errors import DataError, shown
 from elmore.tasks.coref_metrics import Span
 from elmore.tasks.documents import Document
 from elmore.tasks.examples import Examples
 
 DocumentFormat = Literal["auto", "conll"]
 
-_BEGIN = re.compile(r"#begin document \((.*)\)(?:; part (\d+))?\s*")
+_BEGIN = re.compile(r"#begin document \((.*)\)(?:; part (\d{1,9}))?\s*")
 _MARK = re.compile(r"(\()?([^()|\s]+)(\))?")
 _NONE = ("-", "_", "")
 _WORD, _SPEAKER = 3, 9
@@ -81,7 +81,7 @@ class _OpenDocument:
     def __init__(self, line: str, where: str) -> None:
         found = _BEGIN.fullmatch(line)
         if found is None:
-            raise DataError(f"{where} has {line!r}; expected '#begin document (NAME); part 0'")
+            raise DataError(f"{where} has {shown(line)}; expected '#begin document (NAME); part 0'")
         self.name, self.part = found[1], int(found[2] or 0)
         self.sentences: list[list[str]] = [[]]
         self.speakers: list[str | None] = []
@@ -109,7 +109,7 @@ class _OpenDocument:
         found = _MARK.fullmatch(mark)
         if found is None or not (found[1] or found[3]):
             raise DataError(
-                f"{where} has {cell!r} as its clusters; expected such as (3, 3), (3) or (3|4)"
+                f"{where} has {shown(cell)} as its clusters; expected such as (3, 3), (3) or (3|4)"
             )
         cluster = found[2]
         begun = self.begun.setdefault(cluster, [])
@@ -118,7 +118,7 @@ class _OpenDocument:
             begun.append((self.n_tokens, where))
         if found[3]:
             if not begun:
-                raise DataError(f"{where} ends a mention of {cluster} that did not begin")
+                raise DataError(f"{where} ends a mention of {shown(cluster)} that did not begin")
             self.mentions[cluster].append((begun.pop()[0], self.n_tokens + 1))
 
     def end_sentence(self) -> None:
@@ -134,7 +134,7 @@ class _OpenDocument:
     def clusters(self, where: str) -> list[list[Span]]:
         for cluster, begun in self.begun.items():
             for _, begin in begun:
-                raise DataError(f"{begin} begins a mention of {cluster} that does not end")
+                raise DataError(f"{begin} begins a mention of {shown(cluster)} that does not end")
         return [sorted(mentions) for mentions in self.mentions.values()]
 
 

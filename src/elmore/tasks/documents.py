@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from elmore.errors import DataError
+from elmore.errors import DataError, shown
 from elmore.tasks.coref_metrics import Cluster, CorefEvaluation, Span, evaluate_clusters
 from elmore.tasks.coref_network import DocumentScores
 from elmore.tasks.examples import Examples
@@ -259,8 +259,8 @@ def _spans(cluster: Any) -> list[Span]:
     for mention in mentions:
         if not isinstance(mention, Sequence) or isinstance(mention, str) or len(mention) < 2:
             raise DataError(
-                f"a cluster has {mention!r}; expected a list of clusters for each document, each a "
-                "list of mentions (start, end)"
+                f"a cluster has {shown(mention)}; expected a list of clusters for each document, "
+                "each a list of mentions (start, end)"
             )
     return [(int(mention[0]), int(mention[1])) for mention in mentions]
 
@@ -271,7 +271,7 @@ def _document(one: Any, place: int) -> Document:
     sentences = [] if isinstance(one, dict) else list(one)
     if any(isinstance(sentence, str) for sentence in sentences) or isinstance(one, dict):
         raise DataError(
-            f"document {place} is {str(one)[:80]!r}; expected a string, a Document, or a list of "
+            f"document {place} is {shown(one)}; expected a string, a Document, or a list of "
             "sentences, each a list of tokens"
         )
     return Document(sentences)

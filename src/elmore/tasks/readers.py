@@ -14,7 +14,7 @@ from typing import Any, Literal
 from elmore.corpus.compression import decompressed_name, open_decompressed
 from elmore.corpus.lines import decode_lines
 from elmore.corpus.records import numbered_lines, read_records, value_of
-from elmore.errors import ConfigError, DataError
+from elmore.errors import ConfigError, DataError, shown
 from elmore.tasks.examples import Clause, Examples
 
 TextFormat = Literal["auto", "tsv", "csv", "jsonl", "lines", "trec"]
@@ -78,7 +78,7 @@ def _read_label_lines(path: Path, form: str) -> Examples:
     for where, line in numbered_lines(path, latin_1=form == "trec"):  # as it is published
         label, _, text = line.strip().partition(" ")
         if not text.strip():
-            raise DataError(f"{where} has {line!r}; expected a label, a space and a text")
+            raise DataError(f"{where} has {shown(line)}; expected a label, a space and a text")
         labels.append(label.partition(":")[0] if form == "trec" else label)
         texts.append(text.strip())
     return Examples(texts, labels)
@@ -87,7 +87,7 @@ def _read_label_lines(path: Path, form: str) -> Examples:
 def _field(record: dict[str, Any], name: str, where: str) -> str:
     value = value_of(record, name, where)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise DataError(f"{where} has {value!r} in field {name!r}; expected a string")
+        raise DataError(f"{where} has {shown(value)} in field {name!r}; expected a string")
     if not str(value).strip():
         raise DataError(f"{where} has nothing in field {name!r}; expected some text")
     return str(value)
@@ -196,8 +196,8 @@ def _read_clauses(path: Path) -> Examples:
         for row in rows:
             if len(row) != 2 + len(predicates):
                 raise DataError(
-                    f"{path}, in the sentence from line {first} on, has {' '.join(row)!r}; for "
-                    f"{len(predicates)} predicates expected {2 + len(predicates)} columns"
+                    f"{path}, in the sentence from line {first} on, has {shown(' '.join(row))}; "
+                    f"for {len(predicates)} predicates expected {2 + len(predicates)} columns"
                 )
         tokens = [row[0] for row in rows]
         for column, place in enumerate(predicates, start=2):

@@ -1,6 +1,5 @@
 """SQuAD files in, questions and their right answers out: v1.1, and v2.0 with unanswerable ones."""
 
-import reprlib
 from pathlib import Path
 from typing import Literal
 
@@ -8,15 +7,13 @@ from msgspec import Struct
 
 from elmore.checks import one_of
 from elmore.corpus.compression import open_decompressed
-from elmore.errors import DataError
+from elmore.errors import DataError, shown
 from elmore.metadata import convert_metadata, parse_json
 from elmore.tasks.examples import Examples
 from elmore.tasks.questions import Question, RightAnswer
 
 QuestionFormat = Literal["auto", "squad"]
 
-_shown = reprlib.Repr()
-_shown.maxstring = 100  # characters that errors show of a text, from both of its ends
 _FIX = "expected a SQuAD file: data, paragraphs, qas, answers"
 
 
@@ -72,8 +69,8 @@ def read_questions(
                     start = answer.answer_start
                     if start < 0 or not text.startswith(answer.text, start) or not answer.text:
                         raise DataError(
-                            f"{path}, article {_shown.repr(article.title)}: the answer "
-                            f"{_shown.repr(answer.text)} to {_shown.repr(asked.question)} is not "
+                            f"{path}, article {shown(article.title)}: the answer "
+                            f"{shown(answer.text)} to {shown(asked.question)} is not "
                             f"in its text at character {start}; correct it, or remove the question"
                         )
                 X.append(Question(asked.question, text))
