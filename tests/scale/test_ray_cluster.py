@@ -4,13 +4,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from elmore import Elmo
+from elmore.embed.block_job import BlockJob
 from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.scale import embed_parts, index_parts, ray_cluster
 from elmore.senses.index_file import IndexConfig
@@ -96,6 +98,28 @@ def test_from_a_machine_outside_the_cluster(
     assert done.returncode == 0, done.stderr
     assert "Ray has 4 CPUs: 3 workers of one each" in done.stderr
     assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "one")
+
+
+def test_a_cluster_that_gives_up(
+    tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = pytest.importorskip("ray", reason="needs elmore[ray]")
+
+    def rows(ray: Any, job: BlockJob, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+        batch = ray_cluster.BlockWorker(job)({"block": np.array(numbers[:1])})
+        yield {name: column[0] for name, column in batch.items()}
+        raise ray.exceptions.RaySystemError("the head is gone")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray_cluster, "_rows", rows)
+    corpus, out = write_corpus(tmp_path), tmp_path / "out"
+    options: dict[str, Any] = {"block_bytes": BLOCK_BYTES}
+    with pytest.raises(DataError, match=r"gave up .*the head is gone.*finished parts are kept"):
+        embed_parts(tiny_elmo, corpus, out, **options, ray="auto")
+    assert [path.name for path in out.glob("part-*")] == ["part-00000.parquet"]
+    embed_parts(tiny_elmo, corpus, out, **options)
+    embed_parts(tiny_elmo, corpus, tmp_path / "one", **options)
+    assert bytes_of(out) == bytes_of(tmp_path / "one")
 
 
 @pytest.mark.slow
