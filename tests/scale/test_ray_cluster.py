@@ -100,6 +100,21 @@ def test_from_a_machine_outside_the_cluster(
     assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "one")
 
 
+def test_a_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="needs elmore[ray]")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise Exception("The current node timed out\nduring startup.")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr(ray, "init", fail)
+    with pytest.raises(
+        ConfigError, match=r"did not start .*node timed out during startup\.\); try"
+    ):
+        next(ray_cluster.run_on_ray(None, [0], "local"))  # type: ignore[arg-type]
+
+
 def test_a_cluster_that_gives_up(
     tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,8 +111,12 @@ def _connect(ray: Any, address: str) -> None:
         raise ConfigError(f"--ray is {address!r}; expected local, auto or ray://HOST:PORT")
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=None)
-    except (ConnectionError, ValueError, RuntimeError, TimeoutError, ImportError) as error:
+    except Exception as error:  # Ray raises many kinds, also plain ones
         reason = " ".join(str(error).split())[:300]
+        if address == "local":
+            raise ConfigError(
+                f"Ray did not start on this machine ({reason}); try again, or use --processes"
+            ) from None
         raise ConfigError(
             f"there is no Ray cluster at {address} ({reason}); start one (ray start --head), or "
             "use --ray local"
