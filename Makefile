@@ -6,6 +6,7 @@ DATA   ?= ../shared/data
 MINUTES ?= 30
 SEED   ?= 0
 KILLS  ?= 100
+RAY_KILLS ?= 10
 
 .PHONY: help setup dev demo test lint types unit fuzz kills bench paper site wheel clean
 
@@ -37,8 +38,8 @@ unit: dev
 fuzz: dev       ## damage files at random and read them: up to 1 M inputs of SEED=0, MINUTES=30 at a time
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
-kills: dev      ## kill each command that writes at random moments, KILLS=100 times each, and resume it
-	ELMORE_KILLS=$(KILLS) $(BIN)/python -m pytest -n 2 tests/test_kills.py
+kills: dev      ## kill each command that writes at random moments, KILLS=100 times each (on Ray RAY_KILLS=10), and resume it
+	ELMORE_KILLS=$(KILLS) ELMORE_RAY_KILLS=$(RAY_KILLS) $(BIN)/python -m pytest -n 2 tests/test_kills.py tests/scale/test_ray_kills.py
 
 bench: dev      ## measure speed; results in build/embed.json and .png, build/pretrain.json and .png, build/serve.json
 	$(BIN)/python benchmarks/embed.py --out build/embed

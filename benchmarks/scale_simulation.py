@@ -4,17 +4,19 @@
 
 A discrete-event simulation of embed_parts on Ray. Measured on one machine (benchmarks/scale.py) and
 given here: the tokens/s of a worker with one thread, the tokens of a block, the seconds to start a
-worker, the seconds of the scheduler for each block. Assumed: block times vary by `--spread` (the
-standard deviation of their logarithm, longer texts being slower), one worker in `--slow-share` runs
-at half speed (a straggler), and a worker fails every `--hours-to-failure` hours: its block is lost
-and another worker starts in its place. The scheduler hands out one block at a time. Prints hours
-and the efficiency: the time of all words at full speed on all cores, divided by the time they took.
+worker, the seconds of the scheduler for each block, and those of the driver to read the record of
+its part at the end. Assumed: block times vary by `--spread` (the standard deviation of their
+logarithm), a share `--slow-share` of the workers runs at half speed (stragglers), and a worker
+fails every `--hours-to-failure` hours: its block is lost and another worker starts in its place.
+The scheduler hands out one block at a time. Prints hours and the efficiency: the time of all words
+at full speed on all cores, divided by the time they took.
 """
 
 import argparse
 import heapq
+import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 WORDS = (10**9, 10**10, 10**11)
 WORKERS = (10, 100, 1000)
@@ -26,11 +28,12 @@ class Costs:
 
     tokens_per_second: float
     block_tokens: float
-    start_s: float
-    schedule_s: float
-    spread: float
-    slow_share: float
-    hours_to_failure: float
+    start_s: float = 10.0
+    schedule_s: float = 0.01
+    finish_s: float = 0.0002
+    spread: float = 0.2
+    slow_share: float = 0.05
+    hours_to_failure: float = 500.0
 
 
 def simulate(costs: Costs, n_words: int, n_workers: int, seed: int = 1) -> tuple[float, float]:
@@ -38,7 +41,7 @@ def simulate(costs: Costs, n_words: int, n_workers: int, seed: int = 1) -> tuple
     rng = random.Random(seed)
     block_s = costs.block_tokens / costs.tokens_per_second
     n_blocks = -(-n_words // round(costs.block_tokens))
-    correction = 2.718281828 ** (costs.spread**2 / 2)  # of a log-normal's mean
+    correction = math.exp(costs.spread**2 / 2)  # of a log-normal's mean
 
     def speed() -> float:
         return 0.5 if rng.random() < costs.slow_share else 1.0
@@ -61,6 +64,7 @@ def simulate(costs: Costs, n_words: int, n_workers: int, seed: int = 1) -> tuple
         left -= 1
         end = max(end, done)
         heapq.heappush(free, (done, worker, its_speed))
+    end += n_blocks * costs.finish_s
     return end / 3600, n_blocks * block_s / n_workers / end
 
 
@@ -70,11 +74,9 @@ def main() -> None:
     )
     parser.add_argument("--tokens-per-second", type=float, required=True, help="of one worker")
     parser.add_argument("--block-tokens", type=float, default=200_000)
-    parser.add_argument("--start-s", type=float, default=10.0)
-    parser.add_argument("--schedule-s", type=float, default=0.01)
-    parser.add_argument("--spread", type=float, default=0.2)
-    parser.add_argument("--slow-share", type=float, default=0.05)
-    parser.add_argument("--hours-to-failure", type=float, default=500.0)
+    for field in fields(Costs)[2:]:
+        name = f"--{field.name.replace('_', '-')}"
+        parser.add_argument(name, type=float, default=field.default, help="default: %(default)s")
     costs = Costs(**vars(parser.parse_args()))
     print("| words | cores | hours | efficiency |\n|---|---:|---:|---:|")
     for n_words in WORDS:

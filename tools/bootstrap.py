@@ -48,7 +48,7 @@ def main() -> int:
         print(f"set-up stopped: {' '.join(map(str, error.cmd))} failed; see pip's message above")
         return 2
     if dev:
-        _install_chromium()
+        _install_programs()
     done["dev" if dev else "core"].write_text(wanted)
     return 0
 
@@ -96,12 +96,20 @@ def _install_torch() -> str:
     return str(constraint)
 
 
-def _install_chromium() -> None:
-    """Install Debian's chromium where it can be; elsewhere the browser tests are skipped."""
-    if not shutil.which("apt-get") or os.geteuid() != 0 or Path("/usr/bin/chromium").exists():
+def _install_programs() -> None:
+    """Install Debian's chromium and iproute2 where they can be.
+
+    Elsewhere the tests of the browser and those of two hosts are skipped.
+    """
+    packages = []
+    if not Path("/usr/bin/chromium").exists():
+        packages += ["chromium", "fonts-noto-cjk"]
+    if not shutil.which("ip"):
+        packages += ["iproute2"]
+    if not packages or not shutil.which("apt-get") or os.geteuid() != 0:
         return
-    for command in ("update", "install --yes --no-install-recommends chromium fonts-noto-cjk"):
-        subprocess.run(["apt-get", *command.split()], check=False, capture_output=True)
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+        subprocess.run(["apt-get", *command], check=False, capture_output=True)
 
 
 def _runs(*arguments: str) -> bool:

@@ -86,6 +86,19 @@ def test_any_order_of_blocks_and_any_copy_of_the_job(
     assert bytes_of(tmp_path / "two") == bytes_of(tmp_path / "one")
 
 
+def test_a_worker_in_another_folder(
+    tiny_elmo: Elmo, corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    job = begin(tiny_elmo, [Path(path.name) for path in corpus], "out")
+    pickled = pickle.dumps(job)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    record = embed_block(pickle.loads(pickled), 1)
+    assert [path.name for path in (tmp_path / "out").glob("part-*")] == list(record.files)
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
 def test_finished_parts_are_not_made_again(
     tiny_elmo: Elmo, corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,18 +2,22 @@
 
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from elmore import Elmo
+from elmore.embed.block_job import BlockJob
 from elmore.errors import ConfigError, DataError, MissingExtraError
 from elmore.scale import embed_parts, index_parts, ray_cluster
 from elmore.senses.index_file import IndexConfig
 from tests.scale.corpora import BLOCK_BYTES, bytes_of, write_corpus
+from tests.scale.local_ray import client_server, local_ray, ray_workers
 
 pytest.importorskip("pyarrow", reason="needs elmore[parquet]")
 
@@ -26,37 +30,22 @@ def test_without_ray(tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """A local Ray that says it has four CPUs."""
-    ray = pytest.importorskip("ray", reason="needs elmore[ray]")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_worker_niceness", "0")  # tests share the machine
-        patch.setenv("RAY_AUTH_MODE", "disabled")
-        ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        try:
-            yield ray
-        finally:
-            ray.shutdown()
+def cluster(request: pytest.FixtureRequest) -> Iterator[int]:
+    """A Ray on this machine; gives the number of its workers."""
+    with local_ray(n_cpus=request.param):
+        yield request.param - 1
 
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
-def _descendants(pid: int) -> Iterator[int]:
-    """Give the processes that a process started, and those that they started."""
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, path.read_text().split()):
-            yield child
-            yield from _descendants(child)
-
-
-def _is_worker(pid: int) -> bool:
-    return b"ray::MapWorker" in Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="/proc says which process is a worker")
-def test_the_same_bytes(cluster: Any, tiny_elmo: Elmo, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cluster", [2, 4], indirect=True)
+def test_the_same_bytes(
+    cluster: int, tiny_elmo: Elmo, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "elmore.scale")
     corpus = write_corpus(tmp_path)
     options: dict[str, Any] = {"block_bytes": BLOCK_BYTES}
     embed_parts(tiny_elmo, corpus, tmp_path / "one", **options)
@@ -66,16 +55,18 @@ def test_the_same_bytes(cluster: Any, tiny_elmo: Elmo, tmp_path: Path) -> None:
         """Kill one of the workers, once: Ray has another take its block."""
         if workers:
             return
-        workers.update(pid for pid in _descendants(os.getpid()) if _is_worker(pid))
+        workers.update(ray_workers())
         os.kill(min(workers), signal.SIGKILL)
 
     embed_parts(tiny_elmo, corpus, tmp_path / "ray", **options, ray="auto", on_part=kill_one)
     assert workers
+    assert f"{cluster + 1} CPUs: {cluster} workers of one each, and one CPU stays" in caplog.text
     assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "one")
 
 
 @pytest.mark.slow
-def test_an_index_and_an_error_of_a_worker(cluster: Any, tiny_elmo: Elmo, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cluster", [4], indirect=True)
+def test_an_index_and_an_error_of_a_worker(cluster: int, tiny_elmo: Elmo, tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path, 20)
     config = IndexConfig(layers=(1,))
     options: dict[str, Any] = {"block_bytes": BLOCK_BYTES}
@@ -86,6 +77,64 @@ def test_an_index_and_an_error_of_a_worker(cluster: Any, tiny_elmo: Elmo, tmp_pa
     with pytest.raises(DataError, match="is not UTF-8"):
         embed_parts(tiny_elmo, [tmp_path / "bad.txt"], tmp_path / "bad", ray="auto")
     assert not (tmp_path / "bad").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", [4], indirect=True)
+def test_from_a_machine_outside_the_cluster(
+    cluster: int, tiny_elmo: Elmo, tiny_model: Path, tmp_path: Path
+) -> None:
+    corpus = write_corpus(tmp_path, 20)
+    config = IndexConfig(layers=(2,))
+    index_parts(tiny_elmo, corpus, tmp_path / "one", config, block_bytes=BLOCK_BYTES)
+    flags = ["-m", tiny_model, "--tokenizer", "whitespace", "--block-bytes", BLOCK_BYTES]
+    flags += ["--layers", "top", "--out", tmp_path / "ray"]
+    with client_server() as address:
+        done = subprocess.run(
+            list(map(str, [sys.executable, "-m", "elmore", "index", *corpus, *flags,
+                           "--ray", address])),
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Ray has 4 CPUs: 3 workers of one each" in done.stderr
+    assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "one")
+
+
+def test_a_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="needs elmore[ray]")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise Exception("The current node timed out\nduring startup.")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr(ray, "init", fail)
+    with pytest.raises(
+        ConfigError, match=r"did not start .*node timed out during startup\.\); try"
+    ):
+        next(ray_cluster.run_on_ray(None, [0], "local"))  # type: ignore[arg-type]
+
+
+def test_a_cluster_that_gives_up(
+    tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = pytest.importorskip("ray", reason="needs elmore[ray]")
+
+    def rows(ray: Any, job: BlockJob, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+        batch = ray_cluster.BlockWorker(job)({"block": np.array(numbers[:1])})
+        yield {name: column[0] for name, column in batch.items()}
+        raise ray.exceptions.RaySystemError("the head is gone")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray_cluster, "_rows", rows)
+    corpus, out = write_corpus(tmp_path), tmp_path / "out"
+    options: dict[str, Any] = {"block_bytes": BLOCK_BYTES}
+    with pytest.raises(DataError, match=r"gave up .*the head is gone.*finished parts are kept"):
+        embed_parts(tiny_elmo, corpus, out, **options, ray="auto")
+    assert [path.name for path in out.glob("part-*")] == ["part-00000.parquet"]
+    embed_parts(tiny_elmo, corpus, out, **options)
+    embed_parts(tiny_elmo, corpus, tmp_path / "one", **options)
+    assert bytes_of(out) == bytes_of(tmp_path / "one")
 
 
 @pytest.mark.slow

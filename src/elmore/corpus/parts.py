@@ -15,6 +15,7 @@ work do it twice, with the same bytes.
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -34,6 +35,8 @@ from elmore.stores import AnyPath, RemotePath
 MANIFEST, RECORDS = "_manifest.json", "_parts"
 FORMAT: Literal["elmore-parts-1"] = "elmore-parts-1"
 MAX_MANIFEST_BYTES = 2**30
+
+_REQUESTS_AT_ONCE = 16  # to a store
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 
@@ -207,7 +210,12 @@ class PartsFolder:
 
     def finished_records(self) -> tuple[PartRecord, ...]:
         """Return the records of the parts that are finished."""
-        found = (self.record(number) for number in range(len(self.manifest.blocks)))
+        numbers = range(len(self.manifest.blocks))
+        if isinstance(self.root, RemotePath):  # a request takes long, and most of it is waiting
+            with ThreadPoolExecutor(_REQUESTS_AT_ONCE) as pool:
+                found = list(pool.map(self.record, numbers))
+        else:
+            found = [self.record(number) for number in numbers]
         return tuple(record for record in found if record is not None)
 
     def finish(self) -> PartsManifest:

@@ -8,6 +8,8 @@ options or torch are not those that the folder was begun with is refused.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +19,7 @@ from elmore.corpus.parts import PartRecord, PartsFolder
 from elmore.embed.elmo import Elmo
 from elmore.errors import ConfigError
 from elmore.folders import as_json
+from elmore.stores import AnyPath
 
 
 class BlockJob(ABC):
@@ -52,7 +55,10 @@ class BlockJob(ABC):
         return False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_reader": None}  # files stay in their process
+        """Return what a worker needs, which opens files itself and is in another folder."""
+        plan = replace(self.plan, paths=tuple(map(_absolute, self.plan.paths)))
+        folder = PartsFolder(_absolute(self.folder.root), self.folder.manifest)
+        return {**self.__dict__, "_reader": None, "plan": plan, "folder": folder}
 
     def _check_worker(self) -> None:
         begun = self.folder.manifest.job
@@ -63,6 +69,10 @@ class BlockJob(ABC):
                     f"({begun.get(name)}), so its vectors would differ; install the same on all "
                     "machines"
                 )
+
+
+def _absolute(path: AnyPath) -> AnyPath:
+    return path.absolute() if isinstance(path, Path) else path
 
 
 def fingerprint(elmo: Elmo) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ import msgspec
 
 from elmore.corpus.parts import PartRecord
 from elmore.embed.block_job import BlockJob
-from elmore.errors import ConfigError, ElmoreError, MissingExtraError
+from elmore.errors import ConfigError, DataError, ElmoreError, MissingExtraError
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +37,12 @@ def run_on_ray(
             if row["error"]:
                 raise pickle.loads(row["error"])
             yield int(row["block"]), msgspec.json.decode(row["record"], type=PartRecord)
+    except ray.exceptions.RayError as error:
+        reason = " ".join(str(error).split())[-300:]  # a traceback ends with it
+        raise DataError(
+            f"the Ray cluster gave up ({reason}); finished parts are kept, and the same command "
+            "resumes"
+        ) from error
     finally:
         if is_ours:
             ray.shutdown()
@@ -105,8 +111,12 @@ def _connect(ray: Any, address: str) -> None:
         raise ConfigError(f"--ray is {address!r}; expected local, auto or ray://HOST:PORT")
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=None)
-    except (ConnectionError, ValueError, RuntimeError, TimeoutError, ImportError) as error:
+    except Exception as error:  # Ray raises many kinds, also plain ones
         reason = " ".join(str(error).split())[:300]
+        if address == "local":
+            raise ConfigError(
+                f"Ray did not start on this machine ({reason}); try again, or use --processes"
+            ) from None
         raise ConfigError(
             f"there is no Ray cluster at {address} ({reason}); start one (ray start --head), or "
             "use --ray local"
@@ -116,6 +126,7 @@ def _connect(ray: Any, address: str) -> None:
 def _import_ray() -> Any:
     try:
         import ray.data  # noqa: PLC0415  an extra
+        import ray.exceptions  # noqa: PLC0415
         import ray.util.client  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("--ray", "ray") from None
