@@ -32,7 +32,7 @@ from torch import Tensor
 
 from elmore import BiLM, Elmo
 from elmore.engine import FastEngine, has_bfloat16
-from elmore.engine.lstm_steps import lstm_steps
+from elmore.engine.lstm_steps import read_stack
 from elmore.formats import Pretrained
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.model.config import Precision
@@ -233,8 +233,8 @@ def compiled_steps(n_rounds: int) -> dict[str, float]:
     compiled, interpreted = Elmo.from_pretrained("en"), Elmo.from_pretrained("en")
     engine = interpreted.reader.engine
     assert isinstance(engine, FastEngine)
-    for layer in (layer for stack in engine.stacks for layer in stack.layers):
-        layer.steps = lstm_steps
+    for stack in engine.stacks:
+        stack.read_stack = read_stack
     jobs = {"compiled": compiled, "interpreted": interpreted}
     one = [ONE_SENTENCE.split()]
     for elmo in jobs.values():
