@@ -33,5 +33,7 @@ def test_every_text_is_used_and_exists() -> None:
     parts = {key.partition(".")[0] for key in known if "." in key}
     keys = {one for one in quoted if "." in one and one.partition(".")[0] in parts}
     assert keys <= known  # also those that are looked up elsewhere than in t("…")
-    made = tuple(re.findall(r"`([\w.]+\.)\$\{", source))  # t(`tab.${name}`)
-    assert [key for key in known - quoted if not key.startswith(made)] == []
+    made = re.findall(r"\bt\(`([^`]+)`", source)  # t(`vector.${name}.title`)
+    patterns = [r"[\w.]+".join(map(re.escape, re.split(r"\$\{.+?\}", one))) for one in made]
+    unused = [key for key in known - quoted if not any(re.fullmatch(one, key) for one in patterns)]
+    assert unused == []

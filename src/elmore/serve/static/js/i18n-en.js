@@ -65,7 +65,6 @@ export const TEXTS = {
     "At “{word}”, the forward network has read the sentence from its first word up to this one, the backward network from its last word back to this one. Each has {layers} LSTM layers. Both start from the same token vector, made from the characters alone.",
   "vector.forward": "Forward",
   "vector.backward": "Backward",
-  "vector.token": "token",
   "vector.join.title": "Join the directions",
   "vector.join.what":
     "For each layer, the {half} dimensions from the left and the {half} from the right become one vector of {dim}. The token vector fills both halves.",
@@ -78,7 +77,6 @@ export const TEXTS = {
   "vector.scale.what":
     "One number stretches the whole vector to the size a task needs. Directions, and so cosines, stay as they are.",
   "vector.weight": "Weight of layer {n}",
-  "vector.share": "share",
   "vector.gamma": "Gamma",
   "vector.presets": "Presets",
   "vector.uniform": "Uniform",
@@ -126,13 +124,13 @@ export const TEXTS = {
   "senses.legend": "Senses",
   "senses.all": "Show all",
   "senses.one":
-    "Split by the words expected in its place or by topic, the sentences fall into different groups, so “{word}” counts as one sense here.",
+    "Grouped by expected words and grouped by topic, the sentences split differently, so “{word}” is shown as a single sense.",
   "senses.keywords": "keywords",
   "senses.count": "{n} of {all}",
   "senses.map":
     "Map of {n} occurrences of “{word}” in {senses} senses. The list of sentences below says the same.",
   "senses.map.what":
-    "Point at a dot to read its sentence, click to select it, drag around dots to select several. The axes have no meaning of their own.",
+    "Point at or tap a dot to read its sentence, click to select it, drag the mouse around dots to select several. The axes have no meaning of their own.",
   "senses.list": "Sentences",
   "senses.list.selected": "Selected sentences",
   "senses.more": "Show {n} more",
@@ -156,7 +154,7 @@ export const TEXTS = {
   "tasks.lede":
     "A task is a model trained on ELMo’s vectors. It gives a text a label, or every word a tag.",
   "tasks.none":
-    "This server has no task yet. Train one and start the server with it; this page then shows it here.",
+    "This server has no task yet. Train one and start the server with it; it will then appear here.",
   "tasks.none.how":
     "Train a sentiment classifier from a tab-separated file of texts and labels, or a tagger from a CoNLL file:",
   "tasks.task": "Task",

@@ -62,7 +62,6 @@ export const TEXTS = {
     "‘{word}’ 자리에서 순방향 네트워크는 앞에서부터 이 단어까지, 역방향 네트워크는 문장 끝에서부터 이 단어까지 읽은 상태입니다. 방향마다 LSTM이 {layers}층 있고, 모두 문자만으로 만든 같은 토큰 벡터에서 시작합니다.",
   "vector.forward": "순방향",
   "vector.backward": "역방향",
-  "vector.token": "토큰",
   "vector.join.title": "두 방향을 이어 붙입니다",
   "vector.join.what":
     "층마다 왼쪽에서 읽은 {half}차원과 오른쪽에서 읽은 {half}차원을 이어 {dim}차원 벡터를 만듭니다. 토큰 벡터는 양쪽에 똑같이 들어갑니다.",
@@ -75,7 +74,6 @@ export const TEXTS = {
   "vector.scale.what":
     "숫자 하나로 벡터 전체의 크기를 태스크에 맞춥니다. 방향은 그대로이므로 코사인 유사도도 변하지 않습니다.",
   "vector.weight": "{n}층의 가중치",
-  "vector.share": "비율",
   "vector.gamma": "감마",
   "vector.presets": "프리셋",
   "vector.uniform": "균등",
@@ -128,7 +126,7 @@ export const TEXTS = {
   "senses.map":
     "‘{word}’의 쓰임 {n}개를 의미 {senses}개로 나눈 지도. 아래 문장 목록에서 같은 내용을 볼 수 있습니다.",
   "senses.map.what":
-    "점에 커서를 올리면 문장이 보입니다. 누르면 선택되고, 끌어서 둘러싸면 여러 개가 선택됩니다. 축 자체에는 의미가 없습니다.",
+    "점에 커서를 올리거나 점을 누르면 문장이 보입니다. 누른 점은 선택되고, 마우스로 끌어서 둘러싸면 여러 개가 선택됩니다. 축 자체에는 의미가 없습니다.",
   "senses.list": "문장",
   "senses.list.selected": "선택한 문장",
   "senses.more": "{n}개 더 보기",
