@@ -28,6 +28,7 @@ CHECKS = [
     response_schema_conformance,
     negative_data_rejection,
 ]
+PATIENCE_S = 60  # a machine that does much else answers late
 # Bad requests that are made from the schema, and as many good ones.
 N_GENERATED = int(os.environ.get("ELMORE_GENERATED_REQUESTS", "150"))
 
@@ -200,7 +201,7 @@ def test_metrics(make_app: Make) -> None:
 def generated_for(make_app: Make) -> Iterator[tuple[Any, str]]:
     app = make_app()
     with running(app) as address:
-        yield schemathesis.openapi.from_url(f"{address}/openapi.json"), address
+        yield schemathesis.openapi.from_url(f"{address}/openapi.json", timeout=PATIENCE_S), address
 
 
 def send_cases(operation: Any, mode: schemathesis.GenerationMode, n_cases: int) -> int:
@@ -218,7 +219,7 @@ def send_cases(operation: Any, mode: schemathesis.GenerationMode, n_cases: int) 
     @given(case=operation.as_strategy(generation_mode=mode))
     def send(case: Any) -> None:
         nonlocal n_sent
-        response = case.call()
+        response = case.call(timeout=PATIENCE_S)
         n_sent += 1
         assert response.status_code < 500, case.as_curl_command()
         if response.status_code >= 400:
