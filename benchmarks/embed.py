@@ -2,6 +2,7 @@
 
     python benchmarks/embed.py --out results            # JSON and a bar chart
     python benchmarks/embed.py --shapes small --rounds 3
+    python benchmarks/embed.py --shapes --rounds 20     # one sentence alone, compiled and not
 
 All of it is measured in one run, interleaved, and medians are given, because a machine is never
 quite quiet. The weights are random, at the published shapes. The sentences are WikiText-2's where
@@ -32,7 +33,7 @@ from torch import Tensor
 
 from elmore import BiLM, Elmo
 from elmore.engine import FastEngine, has_bfloat16
-from elmore.engine.lstm_steps import lstm_steps
+from elmore.engine.lstm_steps import read_stack
 from elmore.formats import Pretrained
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.model.config import Precision
@@ -229,12 +230,12 @@ def measure(shape: str, precision: Precision, n_rounds: int) -> dict[str, Any]:
 
 
 def compiled_steps(n_rounds: int) -> dict[str, float]:
-    """Return the ms that `en` takes for one sentence, its LSTM steps compiled and not."""
+    """Return the ms that `en` takes for one sentence, its LSTM layers compiled and not."""
     compiled, interpreted = Elmo.from_pretrained("en"), Elmo.from_pretrained("en")
     engine = interpreted.reader.engine
     assert isinstance(engine, FastEngine)
-    for layer in (layer for stack in engine.stacks for layer in stack.layers):
-        layer.steps = lstm_steps
+    for stack in engine.stacks:
+        stack.read_stack = read_stack
     jobs = {"compiled": compiled, "interpreted": interpreted}
     one = [ONE_SENTENCE.split()]
     for elmo in jobs.values():
@@ -309,7 +310,7 @@ def processor() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument("--shapes", nargs="*", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.png")
     parser.add_argument("--peak-memory-of", choices=SHAPES, help=argparse.SUPPRESS)
@@ -328,7 +329,7 @@ def main() -> None:
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "English tokenizer, tokens/s": tokenizer_speed(),
-        "one sentence of 19 words on en, LSTM steps, ms": compiled_steps(arguments.rounds),
+        "one sentence of 19 words on en, LSTM layers, ms": compiled_steps(arguments.rounds),
         "shapes": {
             f"{shape}, {precision}": measure(shape, precision, arguments.rounds)
             for shape in arguments.shapes

@@ -18,13 +18,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from elmore.engine.engine import EngineOutput, PackedSentences
 from elmore.engine.fast_char_cnn import PRODUCT_WORDS, TableCnn
 from elmore.engine.fast_concat import FastConcat
-from elmore.engine.lstm_steps import compiled_lstm_steps
+from elmore.engine.lstm_steps import LayerWeights, compiled_read_stack
 from elmore.engine.matmul import Matmul, products
 from elmore.engine.threads import TwoThreads
 from elmore.model.bilm import BiLM, BiLMState
@@ -36,9 +35,6 @@ from elmore.model.word_table import CharWordTable
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
 MAX_GATE_ROWS = 1024
-# Matrix libraries multiply few rows with other kernels, which round differently, and an input may
-# be a hundred times as large as a state: fewer rows than this are padded with zeros.
-_MIN_INPUT_ROWS = 16
 # Words whose convolutions are held at once: 32 MB in each thread at the published original shape.
 _MAX_WORDS = 4096
 
@@ -58,14 +54,18 @@ class _Steps:
 
     @classmethod
     def of(cls, lengths: list[int]) -> "_Steps":
+        if len(lengths) == 1:  # the short way to the same
+            (n_steps,) = lengths
+            order, sizes = torch.arange(n_steps), [1] * n_steps
+            return cls(sizes, _runs(sizes), (order, order.flip(0)), order[-1:])
         length = torch.tensor(lengths)
         first = length.cumsum(0) - length  # token of each sentence
         step, row = (torch.arange(lengths[0])[:, None] < length).nonzero(as_tuple=True)
-        sizes = torch.bincount(step)
-        starts = sizes.cumsum(0) - sizes
+        n_rows = torch.bincount(step)
+        starts = n_rows.cumsum(0) - n_rows
         return cls(
-            sizes=sizes.tolist(),
-            runs=_runs(sizes.tolist()),
+            sizes=n_rows.tolist(),
+            runs=_runs(n_rows.tolist()),
             orders=(first[row] + step, first[row] + length[row] - 1 - step),
             last=starts[length - 1] + torch.arange(len(length)),
         )
@@ -84,88 +84,54 @@ def _runs(sizes: list[int]) -> list[tuple[int, int, list[int]]]:
     return [*runs, (start, stop, run)]
 
 
-class _FastLayer:
-    """One LSTM layer; its gates are in the order i, f, o, g, so that one sigmoid serves all."""
+def _arranged(layer: LstmLayer, products: Matmul) -> LayerWeights:
+    def arranged(x: Tensor) -> Tensor:
+        i, f, g, o = x.detach().chunk(4)
+        return torch.cat([i, f, o, 2 * g])  # 2: tanh by sigmoid
 
-    def __init__(self, layer: LstmLayer, products: Matmul) -> None:
-        def arranged(x: Tensor) -> Tensor:
-            i, f, g, o = x.detach().chunk(4)
-            return torch.cat([i, f, o, 2 * g])  # 2: tanh by sigmoid
-
-        self.doubled_clip = None if layer.cell_clip is None else 2 * layer.cell_clip
-        self.projection_clip = layer.projection_clip
-        self.products = products
-        self.steps = compiled_lstm_steps()
-        self.input = products.operand(arranged(layer.input_weight).T.contiguous())  # (p, 4c)
-        self.recurrent = products.operand(arranged(layer.recurrent_weight).T.contiguous())
-        self.bias = arranged(layer.bias)
-        self.bias[self.bias.shape[0] // 4 : self.bias.shape[0] // 2] += layer.forget_bias
-        projection = layer.projection
-        self.doubled_projection = (
-            None if projection is None else products.operand(2 * projection.detach().T)
-        )
-
-    def gates(self, x: Tensor) -> Tensor:
-        """Return the input's part of the gates, (N, p) -> (N, 4c)."""
-        n_missing = max(0, _MIN_INPUT_ROWS - len(x))
-        padded = F.pad(x, (0, 0, 0, n_missing)) if n_missing else x
-        return self.products.affine(self.bias, padded, self.input)[: len(x)]
-
-    def run(self, gates: Tensor, sizes: list[int], h: Tensor, c: Tensor, out: Tensor) -> Tensor:
-        """Step through the packed gates (N, 4c), which are used up; write h (N, p) to `out`.
-
-        `h` (B, p) is the state before, `c` (B, c) is twice the memory, changed in place. Return the
-        last step's h.
-        """
-        return self.steps(
-            gates,
-            sizes,
-            h,
-            c,
-            out,
-            self.recurrent,
-            self.doubled_projection,
-            self.doubled_clip,
-            self.projection_clip,
-            self.products.rounds,
-        )
+    bias = arranged(layer.bias)
+    bias[bias.shape[0] // 4 : bias.shape[0] // 2] += layer.forget_bias
+    projection = layer.projection
+    return LayerWeights(
+        input=products.operand(arranged(layer.input_weight).T.contiguous()),
+        bias=bias,
+        recurrent=products.operand(arranged(layer.recurrent_weight).T.contiguous()),
+        projection=None if projection is None else products.operand(2 * projection.detach().T),
+        cell_clip=None if layer.cell_clip is None else 2 * layer.cell_clip,
+        projection_clip=layer.projection_clip,
+    )
 
 
-class _FastStack:
+class FastStack:
     """All layers of one direction."""
 
     def __init__(self, stack: LstmStack, products: Matmul) -> None:
         self.config: LstmConfig = stack.config
         self.zero_state = stack.zero_state
+        self.rounds = products.rounds
         self.layers = [
-            _FastLayer(layer, products) for layer in stack.layers if isinstance(layer, LstmLayer)
+            _arranged(layer, products) for layer in stack.layers if isinstance(layer, LstmLayer)
         ]
+        self.read_stack = compiled_read_stack()
 
     def read(
         self, words: Tensor, tokens: Tensor, steps: _Steps, state: LstmState | None
     ) -> tuple[Tensor, LstmState]:
         """Read packed tokens (N,), each a row of words (W, p); return (L, N, p) and the state."""
         state = state or self.zero_state(steps.sizes[0], words)
-        outputs = words.new_empty(self.config.n_layers, len(tokens), words.shape[1])
-        hs, cs = [], []
-        x = words
-        for depth, (layer, out) in enumerate(zip(self.layers, outputs, strict=True)):
-            h, doubled_c = state.h[depth], 2 * state.c[depth]
-            # Many tokens are few distinct words: the first layer's gates are computed per word.
-            is_worth = len(words) < min(len(tokens), 2 * MAX_GATE_ROWS)
-            by_word = layer.gates(words) if depth == 0 and is_worth else None
-            for start, stop, sizes in steps.runs:
-                if by_word is not None:
-                    gates = by_word.index_select(0, tokens[start:stop])
-                else:
-                    gates = layer.gates(x[start:stop] if depth else words[tokens[start:stop]])
-                h = layer.run(gates, sizes, h[: sizes[0]], doubled_c[: sizes[0]], out[start:stop])
-            hs.append(out[steps.last])
-            cs.append(doubled_c.div_(2))
-            if self.config.skip_connections and depth:
-                out.add_(x)
-            x = out
-        return outputs, LstmState(torch.stack(hs), torch.stack(cs))
+        outputs, h, c = self.read_stack(
+            words,
+            tokens,
+            steps.runs,
+            steps.last,
+            state.h,
+            state.c,
+            self.layers,
+            words.shape[0] < min(tokens.shape[0], 2 * MAX_GATE_ROWS),
+            self.config.skip_connections,
+            self.rounds,
+        )
+        return outputs, LstmState(h, c)
 
 
 def _token_encoder(encoder: nn.Module, products: Matmul) -> Callable[[Tensor], Tensor]:
@@ -191,7 +157,7 @@ class FastEngine:
         multiply = products(precision)
         self.encode = _token_encoder(bilm.token_encoder, multiply)
         self.stacks = [
-            _FastStack(stack, multiply) for stack in (bilm.forward_lstm, bilm.backward_lstm)
+            FastStack(stack, multiply) for stack in (bilm.forward_lstm, bilm.backward_lstm)
         ]
         self._threads = TwoThreads()
 

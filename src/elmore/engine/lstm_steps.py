@@ -1,27 +1,54 @@
-"""The recurrence of one LSTM layer, time step after time step, compiled by TorchScript.
+"""The LSTM layers of one direction, time step after time step, compiled by TorchScript.
 
 For one sentence, calling torch from Python takes as long as the arithmetic, and the two directions'
 threads wait for each other's turn at the interpreter. TorchScript runs the same operations, to the
-same bits, without the interpreter: one sentence of 20 tokens takes about 60 % of the time. torch
-says that TorchScript is deprecated and will not follow Python 3.14, where the function runs as it
-stands; torch.compile and torch.export, which torch recommends instead, need a C++ compiler where
-they run or fix the number of steps.
+same bits, without the interpreter: a direction is one call. torch says that TorchScript is
+deprecated and will not follow Python 3.14, where the functions run as they stand; torch.compile and
+torch.export, which torch recommends instead, need a C++ compiler where they run or fix the number
+of steps.
 
-Shapes: N packed tokens, B sentences, p projection_dim, c cell_dim.
+Shapes: W distinct words, N packed tokens, B sentences, L layers, p projection_dim, c cell_dim.
 """
 
 import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from elmore.engine.matmul import add_product, write_product
+from elmore.engine.matmul import add_product, affine, write_product
 
-LstmSteps = Callable[..., Tensor]
+
+class LayerWeights(NamedTuple):
+    """One layer; its gates are in the order i, f, o, g, so that one sigmoid serves all."""
+
+    input: Tensor
+    """(p, 4c)"""
+    bias: Tensor
+    """(4c,)"""
+    recurrent: Tensor
+    """(p, 4c)"""
+    projection: Tensor | None
+    """(c, p), doubled, as the memory is."""
+    cell_clip: float | None
+    """Doubled."""
+    projection_clip: float | None
+
+
+def input_gates(x: Tensor, layer: LayerWeights, rounds: bool, min_rows: int = 16) -> Tensor:
+    """Return the input's part of the gates, (N, p) -> (N, 4c).
+
+    Matrix libraries multiply few rows with other kernels, which round differently, and an input may
+    be a hundred times as large as a state: fewer than `min_rows` are padded with zeros.
+    """
+    n_rows = x.shape[0]
+    if n_rows < min_rows:
+        x = F.pad(x, [0, 0, 0, min_rows - n_rows])
+    return affine(layer.bias, x, layer.input, rounds)[:n_rows]
 
 
 def lstm_steps(  # noqa: PLR0917  TorchScript takes them by place fastest
@@ -69,10 +96,66 @@ def lstm_steps(  # noqa: PLR0917  TorchScript takes them by place fastest
     return h
 
 
+def read_stack(  # noqa: PLR0917  TorchScript takes them by place fastest
+    words: Tensor,
+    tokens: Tensor,
+    runs: list[tuple[int, int, list[int]]],
+    last: Tensor,
+    h: Tensor,
+    c: Tensor,
+    layers: list[LayerWeights],
+    gates_by_word: bool,
+    skip_connections: bool,
+    rounds: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Read packed tokens (N,), each a row of words (W, p), by all layers of one direction.
+
+    `runs` are the packed positions whose gates are held at once and the sizes of their steps,
+    `last` (B,) is the position of each sentence's last step, `h` (L, B, p) and `c` (L, B, c) are
+    the state before. Return the layers (L, N, p) and the state after.
+    """
+    outputs = words.new_empty([len(layers), tokens.shape[0], words.shape[1]])
+    hs: list[Tensor] = []
+    cs: list[Tensor] = []
+    x = words
+    for depth, layer in enumerate(layers):
+        out = outputs[depth]
+        last_h, doubled_c = h[depth], 2 * c[depth]
+        # Many tokens are few distinct words: the first layer's gates are computed per word.
+        by_word = words
+        if depth == 0 and gates_by_word:
+            by_word = input_gates(words, layer, rounds)
+        for start, stop, sizes in runs:
+            if depth > 0:
+                gates = input_gates(x[start:stop], layer, rounds)
+            elif gates_by_word:
+                gates = by_word.index_select(0, tokens[start:stop])
+            else:
+                gates = input_gates(words.index_select(0, tokens[start:stop]), layer, rounds)
+            last_h = lstm_steps(
+                gates,
+                sizes,
+                last_h[: sizes[0]],
+                doubled_c[: sizes[0]],
+                out[start:stop],
+                layer.recurrent,
+                layer.projection,
+                layer.cell_clip,
+                layer.projection_clip,
+                rounds,
+            )
+        hs.append(out.index_select(0, last))
+        cs.append(doubled_c.div_(2))
+        if skip_connections and depth > 0:
+            out.add_(x)
+        x = out
+    return outputs, torch.stack(hs), torch.stack(cs)
+
+
 @cache
-def compiled_lstm_steps() -> LstmSteps:
-    """Return the recurrence, compiled where this Python can."""
-    return compile_steps(lstm_steps)
+def compiled_read_stack() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
+    """Return `read_stack`, compiled where this Python can."""
+    return compile_steps(read_stack)
 
 
 def compile_steps(steps: Callable[..., Any]) -> Callable[..., Any]:

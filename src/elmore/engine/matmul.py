@@ -36,6 +36,15 @@ def write_product(result: Tensor, a: Tensor, b: Tensor, rounds: bool) -> Tensor:
     return result.copy_(torch.mm(a, b))
 
 
+def affine(bias: Tensor, a: Tensor, b: Tensor, rounds: bool) -> Tensor:
+    """Return bias + a @ b."""
+    if rounds:
+        a = a.to(torch.bfloat16).to(b.dtype)
+    if b.dtype == bias.dtype:
+        return torch.addmm(bias, a, b)
+    return bias + torch.mm(a, b)
+
+
 @dataclass(frozen=True)
 class Matmul:
     """How two matrices are multiplied; results are float32."""
@@ -61,10 +70,7 @@ class Matmul:
 
     def affine(self, bias: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """Return bias + a @ b."""
-        a = self.operand(a)
-        if b.dtype == bias.dtype:
-            return torch.addmm(bias, a, b)
-        return bias + torch.mm(a, b)
+        return affine(bias, a, b, self.rounds)
 
 
 def has_bfloat16() -> bool:

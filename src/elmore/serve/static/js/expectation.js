@@ -24,7 +24,7 @@ export function expectationTab(panel, context) {
     const text = said.sentence ?? examples.expectation;
     if (fieldOf !== model.name) field.replaceChildren(sentenceField(text, examples));
     fieldOf = model.name;
-    const input = field.querySelector("input");
+    const input = field.querySelector("textarea");
     if (input !== document.activeElement) input.value = text;
     const mine = ++turn;
     if (!model.has_softmax) {
@@ -64,20 +64,21 @@ export function expectationTab(panel, context) {
 }
 
 function sentenceField(text, examples) {
-  const field = h("input", {
+  const field = h("textarea", {
     id: "expectation-text",
-    type: "text",
+    class: "sentence",
+    rows: 1,
     spellcheck: "false",
     autocomplete: "off",
     value: text,
-    oninput: debounce(
-      () =>
-        change({
-          sentence: field.value === examples.expectation ? null : field.value || " ",
-          place: null,
-        }),
-      350,
-    ),
+    onkeydown: (event) => event.key === "Enter" && event.preventDefault(), // it is one line
+    oninput: debounce(() => {
+      const written = field.value.replace(/\s*\n\s*/g, " ");
+      change({
+        sentence: written === examples.expectation ? null : written || " ",
+        place: null,
+      });
+    }, 350),
   });
   return h(
     "div",

@@ -1,10 +1,11 @@
 // The biLM over a sentence: two stacks of LSTM layers that read towards each other.
 
 import { h, svg } from "./dom.js";
-import { t } from "./i18n.js";
+import { layerName, t } from "./i18n.js";
 
-const MAX_WORDS = 7;
+const MAX_WORDS = matchMedia("(max-width: 720px)").matches ? 5 : 7;
 const [COLUMN, ROW, WIDTH, HEIGHT] = [62, 44, 42, 18];
+const MARGIN = 46; // of the names of the layers
 
 /** Both directions for a window of words around the chosen one. */
 export function readingFigure(tokens, place, nLayers) {
@@ -28,13 +29,15 @@ export function readingFigure(tokens, place, nLayers) {
 function network(words, chosen, nLayers, isForward, label) {
   const height = ROW * nLayers + 22;
   const root = svg("svg", {
-    viewBox: `0 0 ${COLUMN * words.length} ${height}`,
+    viewBox: `${-MARGIN} 0 ${MARGIN + COLUMN * words.length} ${height}`,
     role: "img",
     "aria-label": `${label}: ${words.join(" ")}`,
   });
   const x = (k) => COLUMN * k + COLUMN / 2;
   const y = (layer) => ROW * (nLayers - 1 - layer) + HEIGHT / 2 + 6;
   const isRead = (k) => (isForward ? k <= chosen : k >= chosen);
+  for (let layer = 0; layer < nLayers; layer++)
+    root.append(svg("text", { x: 0, y: y(layer) + 4, class: "layer" }, layerName(layer)));
   words.forEach((word, k) => {
     for (let layer = 0; layer < nLayers; layer++) {
       const kind = k === chosen ? "chosen" : isRead(k) ? "read" : "unread";

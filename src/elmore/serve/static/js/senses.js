@@ -13,6 +13,12 @@ import { aligned } from "./vectors.js";
 const PAGE = matchMedia("(max-width: 720px)").matches ? 8 : 20; // sentences listed at once
 const MAX_SENT = 200; // selected points that an address holds
 
+/** On a phone the words are a box that scrolls. */
+function showChosen(words) {
+  const chosen = words.querySelector("[aria-pressed=true]");
+  if (chosen) words.scrollTop = chosen.offsetTop - words.offsetTop - words.clientHeight / 2;
+}
+
 export function sensesTab(panel, context) {
   panel.append(h("p", { class: "lede" }, t("senses.lede")));
   if (!context.indexes.length) {
@@ -61,6 +67,7 @@ export function sensesTab(panel, context) {
     const method = said.method === "tsne" ? "tsne" : "pca";
     const word = said.of ?? firstWord(index);
     controls.replaceChildren(...senseControls(context, index, layer, method, word));
+    showChosen(controls.querySelector(".words"));
     note.hidden = layer !== STATIC;
     changes.update(said, index);
     const mine = ++turn;

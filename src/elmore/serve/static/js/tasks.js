@@ -29,7 +29,7 @@ export function tasksTab(panel, context) {
   let turn = 0;
 
   return async function update(said) {
-    const task = context.tasks.find((one) => one.name === said.task) ?? context.tasks[0];
+    const task = taskOf(said, context);
     const examples = examplesFor(context.models.find((one) => one.name === task.model));
     const text = said.input ?? examples.task;
     const second = said.second ?? text;
@@ -67,6 +67,17 @@ export function tasksTab(panel, context) {
     }
     found.setAttribute("aria-busy", "false");
   };
+}
+
+/** The task of an address; without one, the first that reads the language of the page. */
+function taskOf(said, context) {
+  const { tasks } = context;
+  const { name } = context.model({});
+  return (
+    tasks.find((one) => one.name === said.task) ??
+    tasks.find((one) => one.model === name) ??
+    tasks[0]
+  );
 }
 
 function formFor(task, text, second, context) {
