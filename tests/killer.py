@@ -32,8 +32,8 @@ LONGEST_S = 120
 MODULES = (  # that commands import when they need them
     "elmore.cli.embed", "elmore.cli.index", "elmore.cli.pretrain", "elmore.cli.train",
     "elmore.cli.compare", "elmore.cli.skipgram", "elmore.pretrain.run", "elmore.tasks.compare",
-    "elmore.static.skipgram", "elmore.scale", "torch.utils.tensorboard", "matplotlib.pyplot",
-    "gensim.models", "pyarrow.parquet", "h5py",
+    "elmore.tasks.catalogue", "elmore.static.skipgram", "elmore.scale", "torch.utils.tensorboard",
+    "matplotlib.pyplot", "gensim.models", "pyarrow.parquet", "h5py",
 )  # fmt: skip
 
 

@@ -10,7 +10,8 @@ import pytest
 from elmore import StaticVectors
 from elmore.cli.main import run as run_elmore
 from elmore.errors import ConfigError
-from elmore.static.skipgram import SkipGramConfig, train_skipgram
+from elmore.static.config import SkipGramConfig
+from elmore.static.skipgram import train_skipgram
 
 pytest.importorskip("gensim", reason="gensim is in elmore[static]")
 

@@ -12,13 +12,13 @@ from elmore.checks import at_least
 from elmore.cli import arguments
 from elmore.cli.bars import FitBar
 from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
-from elmore.cli.task_flags import NO_FLAGS, Task, TaskFlags, new_task
+from elmore.cli.task_flags import NO_FLAGS, TaskFlags, new_task
 from elmore.cli.terminal import is_terminal, print_json
-from elmore.tasks.fit import FitEvent
+from elmore.tasks.settings import TaskName
 
 
 def compare(
-    task: Task,
+    task: TaskName,
     /,
     *,
     train: Path,
@@ -67,6 +67,7 @@ def compare(
     """
     from elmore.tasks.compare import compare as run_comparison
     from elmore.tasks.compare import draw, summarize
+    from elmore.tasks.fit import FitEvent
 
     model = new_task(task, elmo, static, settings)
     model.check_settings()

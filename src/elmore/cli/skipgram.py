@@ -11,7 +11,7 @@ from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
 from elmore.folders import remove_unfinished
 from elmore.locks import locked
-from elmore.static.skipgram import SkipGramConfig
+from elmore.static.config import SkipGramConfig
 from elmore.text import Normalization
 
 DEFAULT = SkipGramConfig()

@@ -2,33 +2,31 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
 from elmore.cli import arguments
 from elmore.errors import ConfigError
-from elmore.tasks.catalogue import TASKS
-from elmore.tasks.estimator import TaskModel
-from elmore.tasks.settings import TaskSettings
+from elmore.tasks.settings import SETTINGS, TaskName, TaskSettings
 
-Task = Literal["classify", "tag", "pair", "answer", "coref"]
+if TYPE_CHECKING:
+    from elmore.tasks.estimator import TaskModel
 
 _SETTINGS = Group("Settings")
 
 
 def _flags() -> type:
     """Return a dataclass with a flag for each setting, none of them given."""
-    models = [kind.model for kind in TASKS.values()]
     docs = {
         doc.arg_name: doc.description or ""
-        for described in (*models, TaskSettings)
+        for described in (*SETTINGS.values(), TaskSettings)
         for doc in parse_from_object(described).params
     }
     fields = []
     for field in {
-        field.name: field for cls in models for field in dataclasses.fields(cls)
+        field.name: field for cls in SETTINGS.values() for field in dataclasses.fields(cls)
     }.values():
         if field.name in ("elmo", "static"):
             continue
@@ -52,14 +50,15 @@ TaskFlags = _flags()
 NO_FLAGS = TaskFlags()
 
 
-def new_task(task: str, elmo: str, static: Path | None, settings: Any) -> TaskModel:
+def new_task(task: TaskName, elmo: str, static: Path | None, settings: Any) -> "TaskModel":
     """Return a task with the settings that were given."""
-    cls = TASKS[task].model
-    known = {field.name for field in dataclasses.fields(cls)}
+    from elmore.tasks.catalogue import TASKS
+
+    known = {field.name for field in dataclasses.fields(SETTINGS[task])}
     given = {name: value for name, value in vars(settings).items() if value is not None}
     if unknown := given.keys() - known:
         flag = f"--{min(unknown).replace('_', '-')}"
         raise ConfigError(f"{flag} is not a setting of {task}; leave it out")
     if given.get("split_sentences") == "none":
         given["split_sentences"] = None
-    return cls(elmo=None if elmo == "none" else elmo, static=static, **given)
+    return TASKS[task].model(elmo=None if elmo == "none" else elmo, static=static, **given)

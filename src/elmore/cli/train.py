@@ -8,16 +8,15 @@ from cyclopts import Parameter
 
 from elmore.cli.bars import FitBar
 from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
-from elmore.cli.task_flags import NO_FLAGS, Task, TaskFlags, new_task
+from elmore.cli.task_flags import NO_FLAGS, TaskFlags, new_task
 from elmore.errors import ConfigError
 from elmore.folders import is_format, remove_unfinished
 from elmore.locks import locked
-from elmore.tasks.fit import remove_run
-from elmore.tasks.saved import CONFIG, FORMAT
+from elmore.tasks.settings import TaskName
 
 
 def train(
-    task: Task,
+    task: TaskName,
     /,
     *,
     train: Path,
@@ -47,6 +46,9 @@ def train(
     static
         Static vectors to add: a GloVe, word2vec or fastText file, or an elmore folder of vectors.
     """
+    from elmore.tasks.fit import remove_run
+    from elmore.tasks.saved import CONFIG, FORMAT
+
     run = out.with_name(f"{out.name}.run")
     lock = out.with_name(f".{out.name}.lock")
     if out.exists():

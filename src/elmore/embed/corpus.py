@@ -21,11 +21,12 @@ from elmore.embed.elmo import Elmo
 from elmore.embed.encode import encode_pooled, encode_words
 from elmore.embed.layers import Layers, check_layers, layers_dim
 from elmore.embed.pooling import Pooling
-from elmore.embed.results import DType, TokenVectors
+from elmore.embed.results import TokenVectors
 from elmore.embed.texts import TokenizedText
 from elmore.embed.writers import check_out, open_writer
 from elmore.errors import ConfigError
 from elmore.locks import locked_folder
+from elmore.model.config import DType
 from elmore.text.sentences import check_language
 
 _MAX_BLOCK_TOKENS = 2**16  # the most that a kill may cost, however small the vectors

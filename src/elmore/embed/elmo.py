@@ -21,7 +21,7 @@ from elmore.embed.pooling import Pooling
 from elmore.embed.precision import PrecisionName
 from elmore.embed.progress import text_bar
 from elmore.embed.reader import EngineName, Reader
-from elmore.embed.results import DType, Output, TokenIds, TokenVectors, WordScores
+from elmore.embed.results import Output, TokenIds, TokenVectors, WordScores
 from elmore.embed.session import Session
 from elmore.embed.similarity import cosines
 from elmore.embed.texts import Texts, TokenizedText, choose_tokenizer, tokenize
@@ -36,6 +36,7 @@ from elmore.formats import (
     write_native,
 )
 from elmore.model import BiLM, BiLMConfig, ScalarMix
+from elmore.model.config import DType
 from elmore.text import Tokenizer, normalize, normalizing
 
 

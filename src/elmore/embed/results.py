@@ -11,9 +11,9 @@ from torch import Tensor
 
 from elmore.checks import one_of
 from elmore.errors import ConfigError
+from elmore.model.config import DType
 
 Output = Literal["numpy", "torch"]
-DType = Literal["float32", "float16"]
 
 
 @dataclass(frozen=True)

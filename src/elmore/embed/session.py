@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from elmore.embed.encode import encode_words
 from elmore.embed.layers import Layers
 from elmore.embed.reader import CarriedState
-from elmore.embed.results import DType, Output, TokenVectors
+from elmore.embed.results import Output, TokenVectors
 from elmore.embed.texts import Texts
+from elmore.model.config import DType
 
 if TYPE_CHECKING:
     from elmore.embed.elmo import Elmo

@@ -15,10 +15,10 @@ import numpy as np
 
 from elmore.corpus.compression import damaged
 from elmore.corpus.parts import MANIFEST
-from elmore.embed.results import DType
 from elmore.embed.vector_parts import VectorParts, read_batches
 from elmore.errors import ConfigError, FormatError, MissingExtraError
 from elmore.folders import new_file, new_folder
+from elmore.model.config import DType
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.index_file import FACTS
 from elmore.stores import AnyPath, as_path

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
         CharWordConfig,
         ConcatConfig,
         LstmConfig,
+        Norm,
         WordEmbeddingConfig,
         WordTableConfig,
     )
     from elmore.model.context import context_states, expected_states, with_context_layer
     from elmore.model.elmo_layer import ElmoLayer, ElmoLayerOutput
     from elmore.model.lstm import LstmState
-    from elmore.model.mix import Norm, ScalarMix
+    from elmore.model.mix import ScalarMix
 
 __all__ = [
     "AlphabetCnnConfig",
@@ -54,13 +55,14 @@ _HOMES = {
         "CharWordConfig",
         "ConcatConfig",
         "LstmConfig",
+        "Norm",
         "WordEmbeddingConfig",
         "WordTableConfig",
     ),
     "context": ("context_states", "expected_states", "with_context_layer"),
     "elmo_layer": ("ElmoLayer", "ElmoLayerOutput"),
     "lstm": ("LstmState",),
-    "mix": ("Norm", "ScalarMix"),
+    "mix": ("ScalarMix",),
 }
 
 

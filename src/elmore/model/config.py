@@ -10,6 +10,10 @@ from elmore.metadata import MAY_BE_ABSENT
 Activation = Literal["relu", "tanh"]
 Spelling = Literal["bytes", "jamo", "bilm-tf"]
 Precision = Literal["float32", "bfloat16"]
+DType = Literal["float32", "float16"]
+"""What vectors and weights are stored in."""
+Norm = Literal["none", "token", "bilm-tf", "allennlp"]
+"""How layers are normalized before they are mixed; see `ScalarMix`."""
 Part = Literal["token_encoder", "word_table", "lstm", "softmax"]
 
 # Beyond these a file is damaged. Words are padded to max_characters, so that it costs memory.

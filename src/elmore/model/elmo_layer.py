@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from elmore.errors import DataError
 from elmore.model.bilm import BiLM
+from elmore.model.config import Norm
 from elmore.model.context import with_context_layer
-from elmore.model.mix import Norm, ScalarMix
+from elmore.model.mix import ScalarMix
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ Shapes: L+1 layers, B sentences, T tokens, D dim.
 
 import math
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
 
 from elmore.errors import ConfigError
-
-Norm = Literal["none", "token", "bilm-tf", "allennlp"]
+from elmore.model.config import Norm
 
 # Inside the square root. A token's own norm takes bilm-tf's.
 _EPSILON = {"token": 1e-12, "bilm-tf": 1e-12, "allennlp": 1e-13}

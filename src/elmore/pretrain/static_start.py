@@ -33,7 +33,8 @@ from elmore.model.word_table import CharWordTable
 from elmore.pretrain.config import StaticConfig
 from elmore.pretrain.recipes import StaticRecord
 from elmore.static import StaticVectors
-from elmore.static.skipgram import SkipGramConfig, train_skipgram
+from elmore.static.config import SkipGramConfig
+from elmore.static.skipgram import train_skipgram
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, Vocab
 
 Array = npt.NDArray[np.float64]

@@ -21,13 +21,12 @@ import numpy.typing as npt
 from elmore.corpus.compression import open_decompressed
 from elmore.corpus.lines import limited_lines
 from elmore.errors import DataError, FormatError
+from elmore.static.config import MAX_DIM
 
 DecodingErrors = Literal["strict", "replace"]
 Vectors = npt.NDArray[np.float32]
 Rows = tuple[list[bytes], Vectors]
 """Some words and their vectors."""
-
-MAX_DIM = 65_536
 
 _ROWS_AT_ONCE = 4096
 _VALUES_AT_ONCE = 2**22

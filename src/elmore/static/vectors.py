@@ -27,7 +27,8 @@ from elmore.checksums import (
 from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
 from elmore.folders import new_folder, new_output, write_json
 from elmore.metadata import read_metadata
-from elmore.static.readers import MAX_DIM, DecodingErrors, Vectors, read_table
+from elmore.static.config import MAX_DIM
+from elmore.static.readers import DecodingErrors, Vectors, read_table
 from elmore.text import Vocab
 
 Unknown = Literal["zero", "mean"]

@@ -11,11 +11,12 @@ from torch import Tensor
 from elmore.errors import DataError
 from elmore.tasks.base import ClassifierMixin
 from elmore.tasks.estimator import TaskModel
-from elmore.tasks.examples import ClassWeight, Examples, class_weights
+from elmore.tasks.examples import Examples, class_weights
 from elmore.tasks.label_answers import LabelAnswers
 from elmore.tasks.metrics import LabelEvaluation, evaluate_labels
 from elmore.tasks.networks import PairNetwork, TextNetwork
-from elmore.tasks.task import Batch, Reader, Reading, Task, TaskName, Words
+from elmore.tasks.settings import ClassWeight, TaskName
+from elmore.tasks.task import Batch, Reader, Reading, Task, Words
 
 
 class TextReader(Reader):

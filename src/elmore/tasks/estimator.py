@@ -21,10 +21,12 @@ from elmore.formats.arrays import check_arrays
 from elmore.model import ScalarMix
 from elmore.static import StaticVectors
 from elmore.tasks.adapt import adapt
+from elmore.tasks.base import BaseEstimator
 from elmore.tasks.encoded import EncodedExamples, distinct_sentences
 from elmore.tasks.examples import Examples, hold_out
 from elmore.tasks.features import FeatureExtractor
 from elmore.tasks.fit import ADAPTED, FitProgress, OnProgress, fit, run_folder
+from elmore.tasks.input_list import input_of
 from elmore.tasks.input_networks import TokenInput
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.saved import (
@@ -43,8 +45,8 @@ from elmore.tasks.saved import (
     source_of,
     write_task,
 )
-from elmore.tasks.settings import TaskSettings
-from elmore.tasks.task import Batch, Task, TaskName
+from elmore.tasks.settings import TaskName, TaskSettings
+from elmore.tasks.task import Batch, Task
 
 _MAX_PREDICTED_TOKENS = 32_768  # of a batch, so that memory does not grow with the texts
 
@@ -54,7 +56,7 @@ Decode = Callable[[Any, Any, Batch], list[T]]
 
 
 @dataclass(repr=False, eq=False)
-class TaskModel(TaskSettings):
+class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A task on [static; ELMo; ...]; see `Classifier`, `Tagger` and the others."""
 
     task: ClassVar[TaskName]
@@ -63,6 +65,14 @@ class TaskModel(TaskSettings):
     def _new_task(self) -> Task:
         """Return the parts of the task, by these settings."""
         raise NotImplementedError
+
+    def check_settings(self) -> None:
+        """Refuse settings that `fit` would refuse, before examples are read."""
+        super().check_settings()
+        if isinstance(self.inputs, str):
+            raise ConfigError(f"inputs is {self.inputs!r}; expected a list of inputs")
+        for one in self.inputs:
+            input_of(one)
 
     # --- training ---------------------------------------------------------------------------------
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from elmore.errors import ConfigError, DataError
+from elmore.tasks.settings import ClassWeight
 
-ClassWeight = Literal["none", "balanced"]
 LabelsOf = Callable[[Sequence[Any]], list[str]]
 """Returns all labels of some answers: of tagged sentences, those of all their words."""
 

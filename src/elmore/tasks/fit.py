@@ -17,17 +17,15 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from elmore.checks import MAX_SEED, at_least, one_of
-from elmore.errors import ConfigError, DataError, FormatError
+from elmore.errors import DataError, FormatError
 from elmore.folders import begin_job
 from elmore.formats.arrays import check_arrays
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.locks import locked_folder
 from elmore.metadata import convert_metadata
 from elmore.tasks.encoded import EncodedExamples
+from elmore.tasks.settings import FitConfig
 from elmore.tasks.task import Batch
-
-Unfreeze = Literal["gradual", "all"]
 
 LAST, RUN = "last.safetensors", "run.json"
 ADAPTED = "adapted"  # the folder in which the biLM learns the texts (adapt.py)
@@ -36,36 +34,6 @@ FORMAT = "elmore-fit-1"
 _FEWEST_UPDATES = 20  # in an epoch, if batches of _SMALLEST_BATCH allow it
 _SMALLEST_BATCH = 4
 _EPOCHS_TO_HALVE = 2  # the learning rate, each time so many have brought no new best
-
-
-@dataclass(frozen=True)
-class FitConfig:
-    """How a task is trained."""
-
-    n_epochs: int
-    batch_size: int
-    learning_rate: float
-    clip_norm: float
-    patience: int
-    mix_l2: float
-    unfreeze: Unfreeze
-    layer_decay: float
-    seed: int
-
-    def __post_init__(self) -> None:
-        for name in ("n_epochs", "batch_size", "patience"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ConfigError(f"{name} is {value!r}; expected a whole number, at least 1")
-        for name in ("learning_rate", "clip_norm"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
-        one_of(Unfreeze, unfreeze=self.unfreeze)
-        if not 1 <= self.layer_decay < math.inf:
-            raise ConfigError(f"layer_decay is {self.layer_decay}; expected 1 or more")
-        if not 0 <= self.mix_l2 < math.inf:
-            raise ConfigError(f"mix_l2 is {self.mix_l2}; expected 0 or more")
-        at_least(0, largest=MAX_SEED, seed=self.seed)
 
 
 @dataclass

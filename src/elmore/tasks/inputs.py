@@ -26,13 +26,12 @@ import torch
 from torch import Tensor, nn
 
 from elmore.checks import at_least
-from elmore.embed.results import DType
+from elmore.model.config import DType
 from elmore.static import StaticVectors
 from elmore.tasks.input_networks import CharNetwork, VectorNetwork
 from elmore.tasks.layer_cache import OnEncoded, TokenTuple
+from elmore.tasks.settings import MAX_CHAR_FILTERS
 from elmore.text import N_CHARACTERS, CharEncoder
-
-MAX_CHAR_FILTERS = 8192
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from elmore.embed.results import DType
+from elmore.model.config import DType
 
 TokenTuple = tuple[str, ...]
 StoredLayers = np.memmap[Any, Any]

@@ -20,16 +20,14 @@ from torch import Tensor, nn
 from elmore.checks import one_of
 from elmore.embed import Elmo
 from elmore.embed.layers import Layers, layers_dim
-from elmore.embed.results import DType
 from elmore.errors import ConfigError, DataError
 from elmore.model import ScalarMix
-from elmore.model.mix import Norm
+from elmore.model.config import DType, Norm
 from elmore.tasks.input_networks import MixNetwork, Place
 from elmore.tasks.inputs import Chosen, Input, Lookup, Storage
 from elmore.tasks.layer_cache import TokenTuple, stored_layers
+from elmore.tasks.settings import MixedLayers, Where
 
-Where = Literal["input", "output", "both"]
-MixedLayers = Literal["mix", "top"] | int
 InputLayers = MixedLayers | Literal["context", "expected"]
 
 _DECIDING = ("model", "known words", "normalization", "precision")

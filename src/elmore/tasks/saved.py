@@ -33,7 +33,7 @@ from elmore.formats.safetensors_files import read_safetensors
 from elmore.metadata import read_metadata
 from elmore.tasks.input_list import InputKind, restored_input
 from elmore.tasks.inputs import Input
-from elmore.tasks.task import TaskName
+from elmore.tasks.settings import TaskName
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 BILM = "bilm"

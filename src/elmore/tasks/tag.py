@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from elmore.checks import at_least
 from elmore.errors import DataError
 from elmore.tasks.crf import Crf
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
-from elmore.tasks.inputs import MAX_CHAR_FILTERS, CharInput
+from elmore.tasks.inputs import CharInput
 from elmore.tasks.label_answers import LabelAnswers
 from elmore.tasks.metrics import LabelEvaluation, evaluate_spans, evaluate_tags
 from elmore.tasks.networks import TagNetwork
 from elmore.tasks.schemes import Scheme, allowed_transitions, scheme_of, to_bio, to_bioes
-from elmore.tasks.task import Batch, NewTokenInput, Reader, Reading, Task, TaskName, Words
+from elmore.tasks.settings import TagSettings, TaskName
+from elmore.tasks.task import Batch, NewTokenInput, Reader, Reading, Task, Words
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class WordTags(LabelAnswers):
 
 
 @dataclass(repr=False, eq=False)
-class Tagger(TaskModel):
+class Tagger(TagSettings, TaskModel):
     """Tags each word of a sentence: a biLSTM-CRF on [static; ELMo; characters].
 
     Span tags may be BIO or BIOES: the network uses BIOES, which learns better, and predictions are
@@ -136,17 +136,7 @@ class Tagger(TaskModel):
     With `predicate`, each is a `Clause`, or a pair of tokens and the predicate's place.
     """
 
-    char_filters: int = 64
-    """Filters of the tagger's own character CNN; 0: it has none."""
-    predicate: bool = False
-    """Whether each sentence comes with the place of its predicate, as semantic roles need."""
-
     task: ClassVar[TaskName] = "tag"
-
-    def check_settings(self) -> None:
-        """Refuse settings that `fit` would refuse, before examples are read."""
-        super().check_settings()
-        at_least(0, largest=MAX_CHAR_FILTERS, char_filters=self.char_filters)
 
     def predict(self, X: Sequence[Any]) -> list[list[str]]:
         """Return the tags of each sentence."""

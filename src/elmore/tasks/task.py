@@ -6,7 +6,7 @@
 A `Task` is given to one estimator (estimator.py: fit, predict, evaluate, save, load), one training
 loop (fit.py) and one comparison (compare.py), which know nothing of labels, tags or spans. A new
 task is a reader and answers for its examples (as in questions.py), a network with a `loss` of its
-own, a metric, and an estimator of a few lines that puts them together by its settings
+own, a metric, its settings (settings.py), and an estimator of a few lines that puts them together
 (answer.py).
 
 - A *reading* is an example as a network reads it: one or more texts, each of one or more sentences,
@@ -20,7 +20,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +32,6 @@ from elmore.tasks.layer_cache import TokenTuple
 from elmore.tasks.metrics import Evaluation
 from elmore.text import Token
 
-TaskName = Literal["classify", "tag", "pair", "answer", "coref"]
 Text = tuple[TokenTuple, ...]
 """The sentences of a text."""
 NewTokenInput = Callable[[], TokenInput]
