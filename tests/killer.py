@@ -27,6 +27,7 @@ import torch
 from elmore.cli.main import run
 from elmore.embed import corpus as embed_corpus
 from elmore.formats.checkpoint import read_checkpoint
+from elmore.tasks.compare import RESULTS
 
 LONGEST_S = 120
 MODULES = (  # that commands import when they need them
@@ -39,6 +40,10 @@ MODULES = (  # that commands import when they need them
 
 def content_of(path: Path) -> Any:
     """Return what is compared of a file: not the seconds that training took."""
+    if path.name == RESULTS:
+        found = json.loads(path.read_bytes())
+        runs = [run | {"epochs_s": None, "before_s": None} for run in found["runs"]]
+        return found | {"runs": runs, "checksum": None}
     if path.name != "last.safetensors":
         return path.read_bytes()
     checkpoint = read_checkpoint(path)
