@@ -77,6 +77,6 @@ def test_what_is_wrong_is_named(refused: Refused, tiny_model: Path, tmp_path: Pa
     path.write_text("#begin document (a); part 0\na 0 0 Kim (1\n#end document\n")
     where = ["--train", path, "--out", out, "--elmo", tiny_model]
     said = refused("train", "coref", *where)
-    assert "train.conll, line 2, begins a mention of 1 that does not end" in said
+    assert "train.conll, line 2, begins a mention of '1' that does not end" in said
     said = refused("train", "coref", *where, "--max-width", 0)
     assert "max_width is 0" in said
