@@ -4,7 +4,6 @@ The names below are imported when they are first used, so that `import elmore` n
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,7 +12,8 @@ if TYPE_CHECKING:
     from elmore.model import BiLM, ElmoLayer, ScalarMix
     from elmore.static import StaticVectors
 
-__version__ = version("elmore")
+    __version__: str
+
 __all__ = [
     "BiLM",
     "Elmo",
@@ -35,6 +35,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("elmore")
     if name not in _HOMES:
         raise AttributeError(f"module 'elmore' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

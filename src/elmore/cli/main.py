@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError
 
-from elmore import __version__
+import elmore
 from elmore.errors import ElmoreError, ElmoreWarning
 
 _LONGEST = 1000  # characters of an error
@@ -23,7 +23,7 @@ COMMANDS = {
     "doctor": "Check text before training: its statistics, the cost of training, advice.",
     "pretrain": "Train a biLM on your own text.",
     "perplexity": "Measure the perplexity of text under a model.",
-    "train": "Train a task on your examples: classify, tag or pair.",
+    "train": "Train a task on your examples: classify, tag, pair, answer or coref.",
     "predict": "Predict the labels of texts, or the tags of words, with a trained task.",
     "evaluate": "Evaluate a trained task on labelled examples.",
     "compare": "Compare a task with static vectors, with ELMo and with both.",
@@ -47,8 +47,8 @@ def make_app(command: str | None = None) -> App:
     app = App(
         name="elmore",
         help="ELMo, and more: one vector per word in its sentence, from a bidirectional LSTM.",
-        version=__version__,
-        help_format="rst",
+        version=lambda: elmore.__version__,
+        help_format="markdown",
         suppress_keyboard_interrupt=False,  # handled below
     )
     for verb, summary in COMMANDS.items():
