@@ -7,12 +7,15 @@ not change the result. They import this module, which therefore does not import 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from multiprocessing import get_context
 
 from elmore.corpus.sentence_reader import SentenceReader
+from elmore.corpus.workers import end_with_parent
+from elmore.errors import DataError
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN
 
 MARKS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
@@ -93,14 +96,21 @@ def tokenize_pieces(
     if n_processes == 1:
         yield from map(tokenize, pieces)
         return
-    with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
-        waiting: deque[Future[TokenizedPiece]] = deque()
-        for piece in pieces:
-            waiting.append(pool.submit(tokenize, piece))
-            if len(waiting) > 2 * n_processes:
+    waiting: deque[Future[TokenizedPiece]] = deque()
+    try:
+        with ProcessPoolExecutor(
+            n_processes, mp_context=get_context("spawn"), initializer=end_with_parent
+        ) as pool:
+            for piece in pieces:
+                waiting.append(pool.submit(tokenize, piece))
+                if len(waiting) > 2 * n_processes:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise DataError(
+            "a worker process was killed, perhaps because memory ran out; use fewer --processes"
+        ) from None
 
 
 def _tokenize(reader: SentenceReader, piece: Piece) -> TokenizedPiece:

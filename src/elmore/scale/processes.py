@@ -1,16 +1,14 @@
 """The blocks of a job in, their parts out, made by processes of this machine."""
 
-import os
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait as wait_for
+from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
-from threading import Thread
 
 from elmore.corpus.parts import PartRecord
+from elmore.corpus.workers import end_with_parent
 from elmore.embed.block_job import BlockJob
 from elmore.errors import DataError
 
@@ -62,16 +60,8 @@ def workers_of(pool: ProcessPoolExecutor) -> list[BaseProcess]:
 def _begin(job: BlockJob) -> None:
     global _job  # noqa: PLW0603  a worker has one
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver is told, and ends its workers
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     _job = job
-
-
-def _end_with_parent() -> None:
-    """End when the driver does, also if it is killed."""
-    parent = parent_process()
-    assert parent is not None
-    wait_for([parent.sentinel])
-    os._exit(1)
 
 
 def _run(number: int) -> PartRecord:
