@@ -59,21 +59,24 @@ def embed(
     elmo = Elmo.from_pretrained(model)
     options = dict(way)
     n_workers = options.pop("n_workers", None)
-    ended: list[float] = []
-    tokens: list[int] = []
     peaks = Peaks()
 
     def on_part(n_blocks: int, record: PartRecord) -> None:
-        ended.append(time.perf_counter())
-        tokens.append(record.counts["n_tokens"])
         peaks.look()
 
-    began = time.perf_counter()
+    began = time.time()
     if n_workers is not None:
         start_ray(n_workers)
     made = embed_parts(elmo, [text], out, block_bytes=block_bytes, on_part=on_part, **options)
-    whole_s = time.perf_counter() - began
-    hashes = [describe_file(path).xxh3 for path in sorted(out.glob("part-*"))]
+    whole_s = time.time() - began
+    parts = sorted(out.glob("part-*"))
+    hashes = [describe_file(path).xxh3 for path in parts]
+    # When workers finished their parts: Ray tells the driver later, of several at a time.
+    finished = sorted(
+        (path.stat().st_mtime, record.counts["n_tokens"])
+        for path, record in zip(parts, made.parts or (), strict=True)
+    )
+    ended, tokens = [when for when, _ in finished], [n_tokens for _, n_tokens in finished]
     job = EmbedJob.begin(elmo, [text], out, block_bytes=block_bytes)
     if n_workers is not None:
         ray.shutdown()
@@ -88,7 +91,7 @@ def embed(
         "block_s": block_s,
         "start_s": ended[0] - began - block_s,
         "text_bytes": text.stat().st_size,
-        "part_bytes": sum(path.stat().st_size for path in out.glob("part-*")),
+        "part_bytes": sum(path.stat().st_size for path in parts),
         "record_bytes": statistics.mean(len(msgspec.json.encode(x)) for x in made.parts or ()),
         "job_bytes": len(pickle.dumps(job)),
         "hashes": hashes,
