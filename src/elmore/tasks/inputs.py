@@ -167,8 +167,9 @@ class CharInput(Input):
         encoder = CharEncoder(24)
 
         def batch(chosen: Chosen) -> Tensor:
-            words = [word for sentence in chosen.tokens for word in sentence]
-            return chosen.padded(torch.from_numpy(encoder.encode(words)))
+            rows: dict[str, int] = {}
+            places = [rows.setdefault(w, len(rows)) for words in chosen.tokens for w in words]
+            return chosen.padded(torch.from_numpy(encoder.encode(list(rows))[places]))
 
         return batch
 
