@@ -141,6 +141,11 @@ class Checked(msgspec.Struct, frozen=True):
     checksum: str | None = None
 
 
+class AlwaysChecked(msgspec.Struct, frozen=True):
+    words: list[str]
+    checksum: str = ""
+
+
 def test_a_file_with_a_checksum_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "facts.json"
     write_json(path, Checked(["은행", "a"], 0.1))
@@ -151,3 +156,8 @@ def test_a_file_with_a_checksum_of_its_own(tmp_path: Path) -> None:
         read_metadata(path, Checked)
     path.write_text('{"words": [], "share": 1.0}')  # of a version that had none
     assert read_metadata(path, Checked).checksum is None
+    write_json(path, AlwaysChecked(["a"]))
+    assert read_metadata(path, AlwaysChecked).words == ["a"]
+    path.write_text('{"words": ["a"]}')
+    with pytest.raises(FormatError, match=r"facts.json is damaged: its checksum is missing"):
+        read_metadata(path, AlwaysChecked)

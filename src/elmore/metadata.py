@@ -12,8 +12,9 @@ raises a ConfigError. To read a file:
     manifest = read_metadata(folder / "manifest.json", Manifest)
 
 and to write it: `write_json(path, manifest)` (folders.py). A Struct with a field
-`checksum: str | None = None` is written with a checksum of its other fields, and one that is there
-is verified: for files that nobody edits by hand. Choices made:
+`checksum: str = ""` is written with a checksum of its other fields, which is verified: for files
+that nobody edits by hand. `checksum: str | None = None` is the same for files that earlier versions
+wrote without one: it may be missing where none of the data files has one. Choices made:
 
 - `format`, if it is a Literal, is looked at first, so that an unknown version is named as such.
 - A Struct's fields without a default are required, and `forbid_unknown_fields` is for its author to
@@ -35,7 +36,7 @@ import json
 import re
 import reprlib
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 import xxhash
@@ -65,8 +66,8 @@ def read_metadata(
     value = parse_json(read_limited(path, max_bytes), path)
     found = convert_metadata(value, description, path, fix=fix)
     if has_checksum(found):
-        said = value.get("checksum")
-        if said is None and _has_checksums_of_files(value):
+        said, is_required = value.get("checksum"), cast("Any", found).checksum is not None
+        if said is None and (is_required or _has_checksums_of_files(value)):
             raise FormatError(f"{path} is damaged: its checksum is missing; {fix}")
         if said is not None and said != checksum_of(value):
             raise FormatError(f"{path} is damaged: its checksum does not match its fields; {fix}")

@@ -35,7 +35,12 @@ def test_classify(
     (found,) = elmore("evaluate", out, texts).records
     assert found["metric"] == "accuracy"
     assert set(found["classes"]) == {"yes", "no"}
-    assert "exists already" in refused("train", "classify", "--train", texts, "--out", out, *where)
+    again = ["train", "classify", "--train", texts, "--out", out, *where]
+    assert "exists already" in refused(*again)
+    left = tmp_path / "task.run/last.safetensors.part"
+    left.mkdir(parents=True)  # by a program that was killed when the task was saved
+    assert elmore(*again).code == 2
+    assert not left.parent.exists()
 
 
 def test_tag_and_pair(elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path) -> None:

@@ -100,6 +100,10 @@ def test_stopped_and_resumed_equals_never_stopped(
     pretrain([text], run, recipe, on_update=lambda report: made.append(report.update))
     assert made == list(range(13, n_updates + 1))  # from the checkpoint of update 12
     check_same(run, whole)
+    for name in ("last", "best"):  # killed just after the checkpoint was there
+        (run / f"{name}.safetensors.part").mkdir()
+    pretrain([text], run, recipe)
+    check_same(run, whole)
 
 
 def test_more_epochs_go_on(tmp_path: Path, text: Path) -> None:

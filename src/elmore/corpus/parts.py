@@ -54,7 +54,7 @@ class PartRecord(Struct, frozen=True, forbid_unknown_fields=True):
 class PartRecordFile(PartRecord, frozen=True, forbid_unknown_fields=True):
     """_parts/part-00000.json."""
 
-    checksum: str | None = None
+    checksum: str = ""
 
 
 class PartsManifest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,7 +69,7 @@ class PartsManifest(Struct, frozen=True, forbid_unknown_fields=True):
     blocks: tuple[Block, ...]
     parts: tuple[PartRecord, ...] | None = None
     """One for each block; null: the work is not finished."""
-    checksum: str | None = None
+    checksum: str = ""
 
     @property
     def totals(self) -> dict[str, int]:
@@ -91,8 +91,6 @@ def read_parts(root: AnyPath) -> PartsManifest | None:
     if not path.is_file():
         return None
     found = read_metadata(path, PartsManifest, max_bytes=MAX_MANIFEST_BYTES, fix=_again(root))
-    if found.checksum is None:
-        raise FormatError(f"{path} is damaged: its checksum is missing; {_again(root)}")
     if found.parts is not None and len(found.parts) != len(found.blocks):
         raise FormatError(
             f"{path} has {len(found.parts)} parts of {len(found.blocks)} blocks; {_again(root)}"
@@ -259,7 +257,7 @@ def verify_parts(folder: Path) -> Iterator[CheckedFile]:
     problem = None
     if manifest.parts is None:
         problem = f"{folder} is not finished; the command that began it resumes"
-    yield CheckedFile(MANIFEST, manifest.checksum is not None, problem)
+    yield CheckedFile(MANIFEST, True, problem)
     for part in manifest.parts or ():
         for name, record in part.files.items():
             try:

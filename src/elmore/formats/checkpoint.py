@@ -41,8 +41,8 @@ class Checkpoint:
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint; an interrupted write leaves the one before."""
     # In a folder of its own: safetensors makes up names, and a kill leaves what has them.
-    beside = path.with_name(f"{path.name}.part")
-    shutil.rmtree(beside, ignore_errors=True)
+    beside = _beside(path)
+    remove_unfinished_checkpoint(path)
     beside.mkdir()
     facts = json.dumps(checkpoint.facts, ensure_ascii=False)
     tensors = {
@@ -58,7 +58,16 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     except SafetensorError as error:  # such as a full disk
         raise OSError(f"{path} cannot be written: {error}") from None
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        remove_unfinished_checkpoint(path)
+
+
+def remove_unfinished_checkpoint(path: Path) -> None:
+    """Remove what a killed program left of writing a checkpoint; the checkpoint itself stays."""
+    shutil.rmtree(_beside(path), ignore_errors=True)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
 
 
 def read_checkpoint(path: Path, *, fix: str = "remove it to begin this run again") -> Checkpoint:

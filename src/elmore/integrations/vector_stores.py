@@ -86,7 +86,7 @@ def _open_parquet(path: Path) -> _Table:
     try:
         found = dataset.dataset(str(path))
         n_rows, _ = found.count_rows(), found.schema.names
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise damaged(path, error) from None
     return _Table(
         found.schema,
@@ -101,7 +101,8 @@ def _of_table(
     pa = _arrow()
     columns = [name for name in found.schema.names if name not in _KEYS]
     if not set(_KEYS) < set(found.schema.names) or not all(
-        pa.types.is_fixed_size_list(found.schema.field(name).type) for name in columns
+        pa.types.is_fixed_size_list(kind) and kind.list_size > 0
+        for kind in (found.schema.field(name).type for name in columns)
     ):
         raise FormatError(f"{source} has not the columns that elmore embed writes")
     layers = {name.removeprefix("layer_"): name for name in columns}

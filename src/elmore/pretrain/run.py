@@ -23,7 +23,7 @@ from elmore.errors import ConfigError
 from elmore.folders import is_format, read_json, remove_unfinished, write_json
 from elmore.formats import Pretrained, write_native
 from elmore.formats.arrays import check_arrays
-from elmore.formats.checkpoint import read_checkpoint
+from elmore.formats.checkpoint import read_checkpoint, remove_unfinished_checkpoint
 from elmore.formats.native import CONFIG
 from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
@@ -167,6 +167,8 @@ def prepare_run(
             shutil.rmtree(folder / made, ignore_errors=True)
     for made in (CORPUS, STATIC, NEW_MODEL):
         remove_unfinished(folder / made)  # by a run that was killed
+    for made in (LAST, BEST):
+        remove_unfinished_checkpoint(folder / made)
     vocab = start.model.vocab if start and not start.new_vocabulary else None
     if not paths and (folder / CORPUS).is_dir():
         corpus = Corpus.load(folder / CORPUS)  # only resuming

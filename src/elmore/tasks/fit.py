@@ -20,7 +20,12 @@ from torch import Tensor
 from elmore.errors import DataError, FormatError
 from elmore.folders import begin_job
 from elmore.formats.arrays import check_arrays
-from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from elmore.formats.checkpoint import (
+    Checkpoint,
+    read_checkpoint,
+    remove_unfinished_checkpoint,
+    write_checkpoint,
+)
 from elmore.locks import locked_folder
 from elmore.metadata import convert_metadata
 from elmore.tasks.encoded import EncodedExamples
@@ -123,6 +128,7 @@ def remove_run(folder: Path) -> None:
     """Remove a run that is no longer needed, and nothing else that may be in its folder."""
     for name in (LAST, RUN):
         (folder / name).unlink(missing_ok=True)
+    remove_unfinished_checkpoint(folder / LAST)
     shutil.rmtree(folder / ADAPTED, ignore_errors=True)
     with suppress(OSError):  # where something else is in it
         folder.rmdir()
