@@ -1,20 +1,11 @@
 """Held-out and lowercased lines are drawn by their numbers."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
-
-import pytest
 
 from elmore.corpus import tokenizing
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
-from elmore.corpus.sentence_reader import SentenceReader
 from elmore.corpus.shards import Split
-from elmore.errors import DataError
 
 
 def write(folder: Path, lines: list[str]) -> Path:
@@ -58,54 +49,3 @@ def test_a_share_of_the_training_lines_is_lower_case() -> None:
     assert 0.25 * 1800 < n_lower < 0.35 * 1800
     assert lowered == list(tokenizing.lower_some(lines, 0.3))
     assert list(tokenizing.lower_some(lines, 0.0)) == lines
-
-
-PROGRAM = """
-from itertools import repeat
-from elmore.corpus.config import CorpusConfig
-from elmore.corpus.tokenizing import Piece, tokenize_pieces
-
-if __name__ == "__main__":
-    reader = CorpusConfig().sentence_reader
-    for _ in tokenize_pieces(repeat(Piece(["a sentence"], [])), reader, 2):
-        print("piece", flush=True)
-"""
-
-
-def workers_of(pid: int) -> list[int]:
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    if not path.exists():
-        pytest.skip("this system does not say what a process started")
-    return [
-        child
-        for child in map(int, path.read_text().split())
-        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
-    ]
-
-
-@pytest.mark.slow
-def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE) as run:
-        assert run.stdout is not None
-        assert run.stdout.readline() == b"piece\n"
-        workers = workers_of(run.pid)
-        run.kill()
-    assert len(workers) == 2
-    deadline = time.monotonic() + 60
-    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
-
-
-@pytest.mark.slow
-def test_a_killed_worker() -> None:
-    pieces = [tokenizing.Piece(["a sentence"], [])] * 20
-    reader: SentenceReader = CorpusConfig().sentence_reader
-    found = tokenizing.tokenize_pieces(pieces, reader, 2)
-    next(found)
-    for pid in workers_of(os.getpid()):
-        os.kill(pid, signal.SIGKILL)
-    with pytest.raises(DataError, match="a worker process was killed, perhaps because memory"):
-        list(found)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from elmore.embed import CorpusOptions
 from elmore.errors import ConfigError, DataError
 from elmore.scale import embed_parts, index_parts
 from elmore.senses.index_file import IndexConfig
+from tests.processes import wait_until_gone, workers_of
 from tests.scale.corpora import BLOCK_BYTES, bytes_of, write_corpus
 
 pytest.importorskip("pyarrow", reason="needs elmore[parquet]")
@@ -65,24 +65,14 @@ def test_a_killed_driver_is_resumed_and_its_workers_end(
     with subprocess.Popen([str(one) for one in command], stdout=subprocess.PIPE) as run:
         assert run.stdout is not None
         assert run.stdout.readline() == b"part\n"
-        workers = _children(run.pid)
+        workers = workers_of(run.pid)
         run.send_signal(signal.SIGKILL)
     assert workers
-    deadline = time.monotonic() + 60
-    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    wait_until_gone(workers)
     n_finished = len(list((tmp_path / "killed/_parts").glob("*.json")))
     assert 0 < n_finished < len(list((tmp_path / "whole").iterdir()))
     embed_parts(tiny_elmo, corpus, tmp_path / "killed", block_bytes=BLOCK_BYTES)
     assert bytes_of(tmp_path / "killed") == bytes_of(tmp_path / "whole")
-
-
-def _children(pid: int) -> list[int]:
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    if not path.exists():
-        pytest.skip("this system does not say what a process started")
-    return [int(one) for one in path.read_text().split()]
 
 
 @pytest.mark.slow
@@ -91,9 +81,8 @@ def test_a_killed_worker(tiny_elmo: Elmo, tmp_path: Path) -> None:
     out = tmp_path / "out"
 
     def kill(n_blocks: int, record: Any) -> None:
-        for pid in _children(os.getpid()):
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                os.kill(pid, signal.SIGKILL)
+        for pid in workers_of(os.getpid()):
+            os.kill(pid, signal.SIGKILL)
 
     with pytest.raises(DataError, match="a worker process was killed"):
         embed_parts(tiny_elmo, corpus, out, block_bytes=BLOCK_BYTES, n_processes=2, on_part=kill)

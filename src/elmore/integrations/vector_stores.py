@@ -86,7 +86,7 @@ def _open_parquet(path: Path) -> _Table:
     try:
         found = dataset.dataset(str(path))
         n_rows, _ = found.count_rows(), found.schema.names
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise damaged(path, error) from None
     return _Table(
         found.schema,
