@@ -1,8 +1,10 @@
 """Files and folders are there whole or not at all, and nothing that is not ours is touched."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +73,37 @@ def test_what_killed_programs_left(tmp_path: Path) -> None:
         assert [path.name for path in tmp_path.iterdir()] == ["out.mine.part"]
         left.joinpath("new").mkdir(parents=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.mine.part"]
+
+
+@pytest.mark.parametrize("n_removed", range(10))
+def test_a_removal_may_be_interrupted_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_removed: int
+) -> None:
+    with suppress(FileNotFoundError), new_folder(tmp_path / "out") as made:
+        (made / "one").write_text("1")
+        for number in range(6):  # in whatever order the file system lists them
+            (made.parent / str(number)).write_text("1")
+        made.parent.rename(tmp_path / "out.killed.part")  # as if the program had ended here
+    n_left = n_removed
+
+    def interrupted(remove: Callable[..., None]) -> Callable[..., None]:
+        def removing(*arguments: Any, **options: Any) -> None:
+            nonlocal n_left
+            if n_left == 0:
+                raise KeyboardInterrupt
+            n_left -= 1
+            remove(*arguments, **options)
+
+        return removing
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", interrupted(os.unlink))
+        patched.setattr(os, "rmdir", interrupted(os.rmdir))
+        with pytest.raises(KeyboardInterrupt):
+            remove_unfinished(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.killed.part"]
+    remove_unfinished(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_of_a_program_that_was_killed_at_once(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -137,14 +137,25 @@ def _own_folder(path: Path) -> Iterator[Path]:
         (work / _OURS).touch()
         yield work
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        with suppress(OSError):
+            _remove_own_folder(work)
+
+
+def _remove_own_folder(work: Path) -> None:
+    """Remove a work folder, its mark last: if that is interrupted, the next run knows the rest."""
+    for path in work.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != _OURS:
+            path.unlink()
+    shutil.rmtree(work)
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what a killed program left of making a folder or file; no other may make it now."""
     for work in folder.parent.glob(f"{glob.escape(folder.name)}.*.part"):
         if (work / _OURS).is_file():
-            shutil.rmtree(work)
+            _remove_own_folder(work)
         elif work.is_dir() and not any(work.iterdir()):  # killed before its mark was made
             work.rmdir()
 
