@@ -34,7 +34,6 @@ import difflib
 import functools
 import json
 import re
-import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, cast
 
@@ -42,7 +41,7 @@ import msgspec
 import xxhash
 from msgspec import inspect
 
-from elmore.errors import ElmoreError, FormatError
+from elmore.errors import ElmoreError, FormatError, shown
 from elmore.stores import AnyPath
 
 T = TypeVar("T")
@@ -52,8 +51,6 @@ MAX_DEPTH = 64
 FIX = "correct it, or download it again"
 MAY_BE_ABSENT = "may be absent"  # in the metadata of a dataclass field
 
-_shorten = reprlib.Repr()
-_shorten.maxstring = _shorten.maxlong = _shorten.maxother = 60
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _MAX_NAME = 100  # characters of a field's name that errors show
 _UNSEEN = object()  # the value that msgspec does not point at
@@ -169,7 +166,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{_shorten.repr(twice)} is there twice")
+        raise ValueError(f"{shown(twice)} is there twice")
     return found
 
 
@@ -297,7 +294,7 @@ def _item(value: Any, step: str | int) -> Any:
 def _shown(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    return _shorten.repr(value)
+    return shown(value)
 
 
 _KINDS: dict[Any, str] = {

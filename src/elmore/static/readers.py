@@ -8,7 +8,6 @@ A header is not believed: memory is taken for what is there, a few megabytes at 
 """
 
 import os
-import reprlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -20,7 +19,7 @@ import numpy.typing as npt
 
 from elmore.corpus.compression import open_decompressed
 from elmore.corpus.lines import limited_lines
-from elmore.errors import DataError, FormatError
+from elmore.errors import DataError, FormatError, shown
 from elmore.static.config import MAX_DIM
 
 DecodingErrors = Literal["strict", "replace"]
@@ -176,9 +175,8 @@ def _parse(rows: list[tuple[int, list[bytes]]], path: Path) -> Vectors:
             for field in fields:
                 values.append(_number(field))
                 if values[-1] is None:
-                    shown = reprlib.repr(field.decode("utf-8", "replace"))
                     raise FormatError(
-                        f"{path}, line {number}, has {shown}; "
+                        f"{path}, line {number}, has {shown(field.decode('utf-8', 'replace'))}; "
                         "expected a number, neither nan nor infinite"
                     )
         found = np.array(values, np.float32)  # what only Python takes for numbers
@@ -240,7 +238,7 @@ def _decode(words: list[bytes], errors: DecodingErrors, path: Path) -> list[str]
         return [word.decode("utf-8", errors) for word in words]
     except UnicodeDecodeError as error:
         raise FormatError(
-            f"{path} has the word {reprlib.repr(error.object)}, which is not UTF-8; "
+            f"{path} has the word {shown(error.object)}, which is not UTF-8; "
             'errors="replace" puts U+FFFD for what cannot be decoded'
         ) from None
 
