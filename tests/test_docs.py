@@ -1,4 +1,7 @@
-"""Every example in the docs is run and prints what it says; the README lists all there is."""
+"""Every example in the docs is run and prints what it says; the README lists all there is.
+
+`python -m tests.update_docs` writes what they print now.
+"""
 
 import doctest
 import re
@@ -20,9 +23,14 @@ FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
 
 @pytest.fixture(scope="module")
-def elmo_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Stands in for the published small model: its shape and its files, with random weights."""
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs")
+    write_models(folder)
+    return folder
+
+
+def write_models(folder: Path) -> None:
+    """Write stand-ins for published models: their shapes and files, with random weights."""
     torch.manual_seed(0)
     config = BiLMConfig(
         token_encoder=CharCnnConfig(16, FILTERS, n_highway=1, activation="relu"),
@@ -30,12 +38,11 @@ def elmo_small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     write_bilm_tf(Pretrained(BiLM(config), "english"), folder / "elmo-small")
     shutil.copytree(ROOT / "tests/formats/many_langs/both", folder / "161")
-    return folder
 
 
 @pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: page.stem)
-def test_examples(page: Path, elmo_small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(elmo_small)
+def test_examples(page: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(models)
     failed, tried = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
     assert tried > 0
     assert failed == 0
