@@ -7,7 +7,6 @@ point that its text makes. An example that fails is left as it is, and so are th
 need its result; they are listed at the end.
 """
 
-import contextlib
 import doctest
 import os
 import sys
@@ -62,9 +61,7 @@ def main() -> int:
         write_models(Path(folder))
         os.chdir(folder)
         for page in pages:
-            with contextlib.redirect_stderr(None):
-                text = updated(page, recorder)
-            page.write_text(text, encoding="utf-8")
+            page.write_text(updated(page, recorder), encoding="utf-8")
     sys.stdout.writelines(f"{example}\n" for example in recorder.failed)
     return 1 if recorder.failed else 0
 
