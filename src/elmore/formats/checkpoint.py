@@ -71,7 +71,27 @@ def _beside(path: Path) -> Path:
 
 
 def read_checkpoint(path: Path, *, fix: str = "remove it to begin this run again") -> Checkpoint:
-    """Read a checkpoint that `write_checkpoint` wrote; `fix` says what to do without it."""
+    """Read a checkpoint that `write_checkpoint` wrote; `fix` says what to do without it.
+
+    A run may write the next one meanwhile.
+    """
+    while True:
+        before = _version(path)
+        try:
+            return _read(path, fix)
+        except FormatError:
+            # the library opens a file twice: the header of one and the tensors of the next
+            if _version(path) == before:
+                raise
+
+
+def _version(path: Path) -> tuple[int, int]:
+    """Return what changes when a file is replaced."""
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+def _read(path: Path, fix: str) -> Checkpoint:
     try:
         with safe_open(path, "pt") as file:
             header = file.metadata() or {}
