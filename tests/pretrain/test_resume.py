@@ -90,7 +90,7 @@ def test_stopped_and_resumed_equals_never_stopped(
         pretrain([text], run, recipe, on_update=crash_after(2))  # before any checkpoint
     with pytest.raises(CrashError):
         pretrain([text], run, recipe, on_update=crash_after(7))  # a measurement beyond the last one
-    assert (run / "curve.png").exists()  # drawn at each measurement, not only at the end
+    assert (run / "curve.png").exists()  # drawn beneath the run, not only at the end
     with pytest.raises(KeyboardInterrupt, match="holds all 10 updates; the same command resumes"):
         pretrain(
             [text], run, recipe, on_update=interrupt_after(9)

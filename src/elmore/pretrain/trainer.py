@@ -37,6 +37,7 @@ from elmore.pretrain.step import WORD_TABLE, TrainingStep, Update
 from elmore.text import Vocab
 
 LAST, BEST = "last.safetensors", "best.safetensors"
+_CURVE_EVERY_S = 10
 
 
 class LastFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,6 +126,7 @@ class Trainer:
         self.held_out: Score | None = None
         self.best: Score | None = None
         self.seconds = 0.0
+        self._next_curve_s = 0.0
         self._metrics_length = 0
         if (folder / LAST).exists():
             self._load(read_checkpoint(folder / LAST))
@@ -256,7 +258,9 @@ class Trainer:
                     "held_out_unknown_rate": score.unknown_rate,
                 }
             )
-            draw_curve(self.folder)
+            if self.seconds >= self._next_curve_s:  # a plot takes as long as many small updates
+                draw_curve(self.folder)
+                self._next_curve_s = self.seconds + _CURVE_EVERY_S
             if self.best is score:
                 facts = msgspec.to_builtins(BestFacts(self.update, score))
                 write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))
