@@ -1,10 +1,6 @@
-"""A corpus comes out the same, to the last byte, however often its run was killed."""
+"""A corpus comes out as from `Elmo`, and the same to the last byte after an interruption."""
 
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +16,6 @@ from elmore.formats import read_pretrained
 from elmore.text import Vocab
 from tests.oracle.elmo import random_model, write_model
 
-# Blocks of about 40 tokens, slowed down so that a kill falls anywhere.
-PROGRAM = """
-import sys, time
-from pathlib import Path
-from typing import Any
-import torch
-from elmore import Elmo
-from elmore.embed import CorpusOptions, embed_corpus
-
-torch.set_num_threads(2)
-model, corpus, out = sys.argv[1:]
-options = CorpusOptions(layers="all", block_numbers=40 * 36)
-lines = Path(corpus).read_text().splitlines()
-elmo = Elmo.from_pretrained(model)
-print("ready", flush=True)
-embed_corpus(elmo, lines, Path(out), options, lambda *_: time.sleep(0.002))
-"""
-
 
 def write_corpus(path: Path, n_lines: int) -> Path:
     rng = random.Random(0)
@@ -51,30 +29,6 @@ def write_corpus(path: Path, n_lines: int) -> Path:
 
 def nothing(*_: int) -> None:
     pass
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["parquet", "npz", "h5", "jsonl"])
-def test_killed_at_random_moments(tiny_model: Path, tmp_path: Path, suffix: str) -> None:
-    corpus = write_corpus(tmp_path / "corpus.txt", 300)
-    command = [sys.executable, "-c", PROGRAM, str(tiny_model), str(corpus)]
-    whole, killed = tmp_path / f"whole.{suffix}", tmp_path / f"killed.{suffix}"
-    subprocess.run([*command, str(whole)], check=True, stdout=subprocess.DEVNULL)
-    rng = random.Random(suffix)
-    n_killed = 0
-    for _ in range(4):
-        with subprocess.Popen([*command, str(killed)], stdout=subprocess.PIPE) as run:
-            assert run.stdout is not None
-            assert run.stdout.readline() == b"ready\n"
-            time.sleep(rng.uniform(0.0, 0.5))
-            run.send_signal(signal.SIGKILL)
-        n_killed += run.returncode == -signal.SIGKILL
-    assert n_killed > 0
-    subprocess.run([*command, str(killed)], check=True, stdout=subprocess.DEVNULL)
-    assert killed.read_bytes() == whole.read_bytes()
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(
-        [corpus.name, whole.name, killed.name]
-    )
 
 
 def test_finished_blocks_are_not_made_again(tiny_model: Path, tmp_path: Path) -> None:

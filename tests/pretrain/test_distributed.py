@@ -23,16 +23,16 @@ RUN: dict[str, Any] = {
 }  # fmt: skip
 
 
-def run(folder: Path, text: Path, **changes: object) -> None:
-    process = start("pretrain", text, "--out", folder, *small_flags(**RUN, **changes), torchrun=2)
+def run(folder: Path, text: Path, flags: list[str]) -> None:
+    process = start("pretrain", text, "--out", folder, *flags, torchrun=2)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     assert out.count("trained for") == 1  # the first speaks for all
 
 
-def run_stopped(folder: Path, text: Path) -> None:
+def run_stopped(folder: Path, text: Path, flags: list[str]) -> None:
     """Stop a run in its middle, by the signal that torchrun hands on."""
-    process = start("pretrain", text, "--out", folder, *small_flags(**RUN), torchrun=2)
+    process = start("pretrain", text, "--out", folder, *flags, torchrun=2)
     metrics = folder / "metrics.jsonl"
     while process.poll() is None and not (
         metrics.exists() and metrics.read_bytes().count(b"\n") >= 8
@@ -55,30 +55,24 @@ def check_close(run: Path, expected: Path) -> None:
 
 def test_two_processes_are_one(tmp_path: Path) -> None:
     text = write_text(tmp_path / "text.txt")
+    static = str(write_vectors(tmp_path / "vectors.txt", words=range(4, 20)))
+    with_table = RUN | {"static": static, "word_dropout": 0.3}
+    recipe, flags = small(**with_table), small_flags(**with_table)
     one, two, stopped, alone = (tmp_path / name for name in ("one", "two", "stopped", "alone"))
-    pretrain([text], one, small(**RUN))
-    run(two, text)
+    pretrain([text], one, recipe)
+    run(two, text, flags)
     check_close(two, one)
-    run_stopped(stopped, text)
+    run_stopped(stopped, text, flags)
     n_updates = [
         read_checkpoint(folder / "last.safetensors").facts["update"] for folder in (stopped, two)
     ]
     assert 8 <= n_updates[0] < n_updates[1]
     shutil.copytree(stopped, alone)
-    run(stopped, text)
+    run(stopped, text, flags)
     for name in ("metrics.jsonl", "model/model.safetensors"):
         assert (stopped / name).read_bytes() == (two / name).read_bytes()
-    pretrain([text], alone, small(**RUN))
+    pretrain([text], alone, recipe)
     check_close(alone, one)
-
-
-def test_two_processes_share_a_word_table(tmp_path: Path) -> None:
-    text = write_text(tmp_path / "text.txt")
-    static = str(write_vectors(tmp_path / "vectors.txt", words=range(4, 20)))
-    one, two = tmp_path / "one", tmp_path / "two"
-    pretrain([text], one, small(**RUN, static=static, word_dropout=0.3))
-    run(two, text, static=static, word_dropout=0.3)
-    check_close(two, one)
 
 
 def test_a_batch_that_cannot_be_shared(tmp_path: Path) -> None:

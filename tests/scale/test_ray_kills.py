@@ -89,11 +89,7 @@ def _kill(pids: list[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("kill", [kill_driver, kill_worker, kill_all])
-def test_the_same_bytes_after_kills(
-    kill: Callable[[Driver, random.Random], None],
-    tiny_elmo: Elmo, tiny_model: Path, tmp_path: Path,
-) -> None:  # fmt: skip
+def test_the_same_bytes_after_kills(tiny_elmo: Elmo, tiny_model: Path, tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path, 300)
     embed_parts(tiny_elmo, corpus, tmp_path / "whole", block_bytes=BLOCK_BYTES)
     expected = bytes_of(tmp_path / "whole")
@@ -102,20 +98,20 @@ def test_the_same_bytes_after_kills(
         sys.executable, "-m", "elmore", "embed", *map(str, corpus), "--model", str(tiny_model),
         "--tokenizer", "whitespace", "--block-bytes", str(BLOCK_BYTES), "--ray", "auto",
     ]  # fmt: skip
-    out, rng = tmp_path / "killed", random.Random(kill.__name__)
+    out, rng = tmp_path / "killed", random.Random(1)
     with local_ray(n_cpus=4) as ray:
         address = ray.get_runtime_context().gcs_address
         whole_s = Driver(command, out, address).finish()
         assert bytes_of(out) == expected
         shutil.rmtree(out)
-        n_kills, has_ended = 0, False
-        while n_kills < N_KILLS or not has_ended:
+        kills = [kill for kill in (kill_driver, kill_worker, kill_all) for _ in range(N_KILLS)]
+        has_ended = False
+        while kills or not has_ended:
             driver = Driver(command, out, address)
-            is_last = n_kills == N_KILLS
-            has_ended = is_last or driver.wait_until(_moment(rng, whole_s, n_blocks))
+            has_ended = not kills or driver.wait_until(_moment(rng, whole_s, n_blocks))
             if not has_ended:
+                kill = kills.pop()
                 kill(driver, rng)
-                n_kills += 1
                 has_ended = kill is kill_worker
             if has_ended:
                 driver.finish()
