@@ -210,6 +210,16 @@ def test_clusters_of_best_antecedents() -> None:
     assert best_clusters(scores, singletons=True) == [chain, [(1, 2)]]
 
 
+def test_a_mention_of_two_clusters_makes_no_singleton() -> None:
+    answers = ClusterAnswers()
+    one = Examples([[["a", "b", "c"]]], [[[(0, 1), (1, 2)], [(0, 1), (2, 3)]]])
+    answers.learn(one, one)
+    assert answers.labels == ["clusters"]
+    with_lone = Examples(one.X, [[*one.y[0], [(0, 3)]]])
+    answers.learn(with_lone, with_lone)
+    assert answers.labels == ["clusters", "singletons"]
+
+
 def test_a_mention_of_two_clusters_belongs_to_the_first() -> None:
     assert distinct_clusters([[(0, 1), (0, 1)], [(0, 1), (2, 3)], [(2, 3)]]) == [
         ((0, 1),), ((2, 3),),
@@ -222,6 +232,17 @@ def test_a_mention_of_two_clusters_belongs_to_the_first() -> None:
         (lambda m: m.fit([[["a", "b"]]], [[[(0, 3)]]]), "a mention from 0 to 3; expected a start"),
         (lambda m: m.fit(["ab"], [[(0, 1), (1, 2)]]), "a cluster has 0; expected a list of"),
         (lambda m: m.fit(["ab"], [[0, 1]]), "a cluster has 0; expected a list of clusters"),
+        (lambda m: m.fit(["ab"], [[["ab"]]]), "a cluster has 'ab'; expected a list of clusters"),
+        (lambda m: m.fit(["ab"], [[[(0.6, 1.2)]]]), r"a cluster has \(0.6, 1.2\); expected a list"),
+        (lambda m: m.fit(["ab"], [None]), "the clusters of document 0 are None; expected a list"),
+        (lambda m: m.fit([None], [[]]), "document 0 is None; expected a string, a Document"),
+        (lambda m: m.fit([[[1]]], [[]]), "document 0 is .*expected a string, a Document"),
+        (
+            lambda m: m.fit(documents(3), dev=([[["a"]]], [[[(0, 2)]]])),
+            "document 0 has a mention from 0 to 2",
+        ),
+        (lambda m: Document(["a film"]), r"document '' has \['a film'\]; expected a list of"),
+        (lambda m: Document([["a"]], genre=3), "genre is 3; expected a string"),
         (lambda m: m.fit(["ab"], [[[(1, 1)]]]), "document 0 has a mention from 1 to 1"),
         (lambda m: m.fit([["a", "b"]], [[]]), "document 0 is .*expected a string, a Document"),
         (lambda m: m.fit([[["a"]]] * 3, [[[(0, 1)]]] * 3), "has a cluster of two mentions"),

@@ -57,6 +57,30 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("header", ["(d); part 0", "(d)", "(d); part 012"])
+def test_the_line_that_begins_a_document_is_kept(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "dev.conll"
+    path.write_text(f"#begin document {header}\n{LINE.format('-')}#end document\n")
+    (document,) = read_documents(path).X
+    assert next(document_lines(document, [])) == f"#begin document {header}"
+
+
+@pytest.mark.parametrize(
+    ("words", "cluster", "message"),
+    [
+        (["a", "b", "c"], [(0, 2), (1, 3)], "mentions that cross, 0 to 2 and 1 to 3"),
+        (["a"], [(0, 2)], "a mention from 0 to 2; expected a start before its end, within 0 and 1"),
+        (["a\tb"], [], r"the token 'a\\tb' cannot be written"),
+        ([""], [], "the token '' cannot be written"),
+    ],
+)
+def test_what_cannot_be_written(
+    words: list[str], cluster: list[tuple[int, int]], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        list(document_lines(Document([words]), [cluster]))
+
+
 LINE = "d 0 0 Kim - - - - - - * {}\n"
 BEGIN, END = "#begin document (d); part 000\n", "#end document\n"
 

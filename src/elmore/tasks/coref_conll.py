@@ -9,6 +9,7 @@ the first part of a name such as bn/abc/00/abc_0001.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ DocumentFormat = Literal["auto", "conll"]
 _BEGIN = re.compile(r"#begin document \((.*)\)(?:; part (\d{1,9}))?\s*")
 _MARK = re.compile(r"(\()?([^()|\s]+)(\))?")
 _NONE = ("-", "_", "")
+_NOT_IN_A_WORD = re.compile(r"[\t\n\r]|^ | $")
 _WORD, _SPEAKER = 3, 9
 _WITH_SPEAKER = 12  # columns, at least
 
@@ -82,7 +84,7 @@ class _OpenDocument:
         found = _BEGIN.fullmatch(line)
         if found is None:
             raise DataError(f"{where} has {shown(line)}; expected '#begin document (NAME); part 0'")
-        self.name, self.part = found[1], int(found[2] or 0)
+        self.header, self.name, self.part = line, found[1], int(found[2] or 0)
         self.sentences: list[list[str]] = [[]]
         self.speakers: list[str | None] = []
         self.n_tokens = 0
@@ -91,7 +93,7 @@ class _OpenDocument:
         self.mentions: dict[str, list[Span]] = {}
 
     def add(self, line: str, where: str) -> None:
-        row = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
+        row = [cell.strip(" \r") for cell in line.split("\t")] if "\t" in line else line.split()
         if len(row) < _WORD + 2:
             raise DataError(
                 f"{where} has {len(row)} columns; expected a document's name, its part, the "
@@ -129,7 +131,9 @@ class _OpenDocument:
         speakers = self.speakers if any(self.speakers) else ()
         genre, slash, _ = self.name.partition("/")
         sentences = [sentence for sentence in self.sentences if sentence]
-        return Document(sentences, speakers, genre if slash else None, self.name, self.part)
+        return Document(
+            sentences, speakers, genre if slash else None, self.name, self.part, self.header
+        )
 
     def clusters(self, where: str) -> list[list[Span]]:
         for cluster, begun in self.begun.items():
@@ -141,7 +145,13 @@ class _OpenDocument:
 def document_lines(document: Document, clusters: Sequence[Sequence[Any]]) -> Iterator[str]:
     """Give the lines of a document in CoNLL-2012's columns; what is not known is -."""
     marks = _marks(clusters, len(document.tokens))
-    yield f"#begin document ({document.name}); part {document.part:03d}"
+    for word in document.tokens:
+        if not word or _NOT_IN_A_WORD.search(word):
+            raise DataError(
+                f"the token {shown(word)} cannot be written in columns; expected one without tabs "
+                "and line breaks, and not empty"
+            )
+    yield document.header or f"#begin document ({document.name}); part {document.part:03d}"
     place = 0
     for number, sentence in enumerate(document.sentences):
         speaker = (document.speakers[number] if document.speakers else None) or "-"
@@ -163,6 +173,19 @@ def _marks(clusters: Sequence[Sequence[Any]], n_tokens: int) -> list[str]:
         for number, cluster in enumerate(clusters)
         for start, end, *_ in cluster
     ]
+    for start, end, _ in mentions:
+        if not 0 <= start < end <= n_tokens:
+            raise DataError(
+                f"a cluster has a mention from {start} to {end}; expected a start before its end, "
+                f"within 0 and {n_tokens}"
+            )
+    for cluster in clusters:
+        for (first, last, *_), (start, end, *_) in combinations(sorted(cluster), 2):
+            if first < start < last < end:
+                raise DataError(
+                    f"a cluster has mentions that cross, {first} to {last} and {start} to {end}, "
+                    "which these columns cannot say; keep one of them"
+                )
     for start, end, number in sorted(mentions, key=lambda one: (one[0], -one[1], one[2])):
         if end - start == 1:
             begins[start].append(f"({number})")

@@ -9,8 +9,9 @@ several clusters belongs to the first.
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import torch
@@ -36,8 +37,17 @@ class Document:
     genre: str | None = None
     name: str = ""
     part: int = 0
+    header: str = field(default="", compare=False)
+    """The line that begins it in its file, by which the official scorer knows a document."""
 
     def __post_init__(self) -> None:
+        if not all(map(_are_tokens, self.sentences)):
+            raise DataError(
+                f"document {self.name!r} has {shown(self.sentences)}; expected a list of "
+                "sentences, each a list of tokens"
+            )
+        if not isinstance(self.genre, str | None):
+            raise DataError(f"genre is {shown(self.genre)}; expected a string, or None")
         if self.speakers and len(self.speakers) != len(self.sentences):
             raise DataError(
                 f"document {self.name!r} has {len(self.sentences)} sentences and "
@@ -121,7 +131,7 @@ class DocumentReader(Reader):
                 size = len(one.tokens) if one.text is None else len(one.text)
             else:
                 size = len(one) if isinstance(one, str) else len(_document(one, place).tokens)
-            for cluster in y:
+            for cluster in _clusters(y, place):
                 for start, end in _spans(cluster):
                     if not 0 <= start < end <= size:
                         raise DataError(
@@ -185,14 +195,13 @@ class ClusterAnswers(Answers):
 
     def learn(self, train: Examples, dev: Examples) -> None:
         """See what the training set has."""
-        sizes = {len(cluster) for y in train.y for cluster in distinct_clusters(y)}
-        if not sizes - {1}:
+        if all(len(cluster) < 2 for y in train.y for cluster in distinct_clusters(y)):
             raise DataError(
                 "no document of the training set has a cluster of two mentions; give some that have"
             )
-        genres = {getattr(one, "genre", None) for one in train.X} - {None}
-        self.labels = [CLUSTERS, *(f"{GENRE}{genre}" for genre in sorted(map(str, genres)))]
-        if 1 in sizes:
+        genres = {genre for one in train.X if (genre := getattr(one, "genre", None)) is not None}
+        self.labels = [CLUSTERS, *(f"{GENRE}{genre}" for genre in sorted(genres))]
+        if any(len(set(_spans(cluster))) == 1 for y in train.y for cluster in y):
             self.labels.append(SINGLETONS)
         if any(any(getattr(one, "speakers", ())) for one in train.X):
             self.labels.append(SPEAKERS)
@@ -254,10 +263,17 @@ def distinct_clusters(y: Any) -> list[Cluster]:
     return found
 
 
+def _clusters(y: Any, place: int) -> Sequence[Any]:
+    if not isinstance(y, Sequence) or isinstance(y, str):
+        raise DataError(f"the clusters of document {place} are {shown(y)}; expected a list")
+    return y
+
+
 def _spans(cluster: Any) -> list[Span]:
     mentions = cluster if isinstance(cluster, Sequence) else [cluster]
     for mention in mentions:
-        if not isinstance(mention, Sequence) or isinstance(mention, str) or len(mention) < 2:
+        is_mention = isinstance(mention, Sequence) and len(mention) >= 2
+        if not is_mention or not all(isinstance(place, Integral) for place in mention[:2]):
             raise DataError(
                 f"a cluster has {shown(mention)}; expected a list of clusters for each document, "
                 "each a list of mentions (start, end)"
@@ -268,10 +284,14 @@ def _spans(cluster: Any) -> list[Span]:
 def _document(one: Any, place: int) -> Document:
     if isinstance(one, Document):
         return one
-    sentences = [] if isinstance(one, dict) else list(one)
-    if any(isinstance(sentence, str) for sentence in sentences) or isinstance(one, dict):
+    if not isinstance(one, Sequence) or not all(map(_are_tokens, one)):
         raise DataError(
             f"document {place} is {shown(one)}; expected a string, a Document, or a list of "
             "sentences, each a list of tokens"
         )
-    return Document(sentences)
+    return Document(one)
+
+
+def _are_tokens(sentence: Any) -> bool:
+    is_list = isinstance(sentence, Sequence) and not isinstance(sentence, str)
+    return is_list and all(isinstance(token, str) for token in sentence)
