@@ -14,7 +14,7 @@ from elmore.errors import DataError, ElmoreError
 from elmore.tasks import Answer, Examples, QuestionAnswerer, RightAnswer, answer_network
 from elmore.tasks.answer_network import SpanScores, best_spans
 from elmore.tasks.fit import FitEvent
-from elmore.tasks.questions import QuestionReader, QuestionReading, token_span
+from elmore.tasks.questions import QuestionReader, QuestionReading, right_answers, token_span
 from elmore.tasks.task import Words
 from elmore.text import Token, WhitespaceTokenizer
 from tests.tasks.made_examples import WORDS
@@ -122,6 +122,7 @@ def test_the_scores_do_not_depend_on_batches_or_blocks(
     model = QuestionAnswerer(tiny_elmo, **SMALL | {"n_epochs": 1}).fit(questions(20))
     asked = questions(12, seed=5).X
     asked += [(question, f"{text} {text}") for question, text in asked[:6]]
+    asked += [("good", "film"), ("", "the film")]
     together = model.predict(asked)
     monkeypatch.setattr(answer_network, "_ROWS_AT_ONCE", 2)
     for one, answer in zip(asked, together, strict=True):
@@ -165,6 +166,8 @@ def test_sentences_and_offsets() -> None:
     assert token_span(reading, "Seoul") == (3, 3)  # inside a token
     assert token_span(reading, [("Seoul.  Lee", 13)]) == (3, 4)  # across sentences
     assert token_span(reading, []) is None
+    assert right_answers("art", "Martin loves art") == [("art", 13)]
+    assert right_answers("art", "Martin left") == [("art", 1)]
 
 
 def test_texts_and_questions_without_words(tiny_elmo: Elmo) -> None:
@@ -187,6 +190,26 @@ def test_texts_and_questions_without_words(tiny_elmo: Elmo) -> None:
             "the answer 'b' of question 0 is not in its text at character 0",
         ),
         (lambda m: m.fit(["who"], ["c"]), "example 0 is 'who'; expected a pair of a question"),
+        (lambda m: m.fit([None], ["c"]), "example 0 is None; expected a pair of a question"),
+        (
+            lambda m: m.fit([{"question": "who", "text": "a b"}], ["b"]),
+            "example 0 is {.*}; expected a pair of a question and a text",
+        ),
+        (
+            lambda m: m.fit([("who", "a b")], [["ab"]]),
+            r"the answers of question 0 are \['ab'\]; expected a string, or a list of \(answer, st",
+        ),
+        (lambda m: m.fit([("who", "a b")], [[("b", "2")]]), "the answers of question 0 are"),
+        (lambda m: m.fit([("who", "a b")], [None]), "the answers of question 0 are None"),
+        (lambda m: m.fit([("who", "a b")], [[(" ", 1)]]), "the answer ' ' of question 0 is not"),
+        (
+            lambda m: m.fit(questions(9), dev=([("who", "a b")], ["c"])),
+            "the answer 'c' of question 0 is not in its text",
+        ),
+        (
+            lambda m: m.fit(questions(9), dev=Examples([("who", "a b")], [])),
+            "there are 1 examples and 0 labels",
+        ),
         (lambda m: m.fit([("who", "a b")] * 4, [""] * 4), "no question of the training set has"),
         (lambda m: m.set_params(max_tokens=0).fit([], []), "max_tokens is 0"),
         (lambda m: m.set_params(split_sentences="Eng lish").fit([], []), "a language code"),
@@ -203,3 +226,5 @@ def test_a_dev_set_may_have_unanswerable_questions_that_training_has_not(tiny_el
     assert all(answer.text for answer in model.predict(questions(9, none=True).X))
     with pytest.raises(DataError, match="expected a pair of a question and a text"):
         model.predict(["who"])
+    with pytest.raises(DataError, match="the answers of question 0 are"):
+        model.evaluate([("when", "in 16")], [["16"]])

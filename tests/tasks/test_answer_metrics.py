@@ -51,3 +51,5 @@ def test_the_best_of_several_right_answers_counts() -> None:
     assert found.answerable_f1 == pytest.approx((1 + 2 / 3) / 2)
     assert found.unanswerable_f1 == 1.0
     assert evaluate_answers([["red"]], [""]).unanswerable_f1 is None
+    article = evaluate_answers([["the"]], ["a"])
+    assert (article.answerable_f1, article.unanswerable_f1) == (1.0, None)

@@ -66,6 +66,17 @@ def test_runs_of_other_vectors_or_examples_are_not_mixed_in(tmp_path: Path) -> N
     assert run(2) == 2
 
 
+def test_a_variant_with_a_bilm_needs_one(tmp_path: Path) -> None:
+    examples = Examples(["good film", "bad film"] * 4, ["yes", "no"] * 4)
+    static = StaticVectors(["good", "bad"], np.eye(2, dtype=np.float32))
+    with pytest.raises(ConfigError, match="variant 'elmo' needs a biLM; name a model"):
+        compare(
+            Classifier(None, static), examples, examples, tmp_path / "out",
+            variants=["static", "elmo"], n_seeds=1,
+        )  # fmt: skip
+    assert not (tmp_path / "out").exists()
+
+
 def test_few_examples_are_of_the_whole_file() -> None:
     examples = Examples(list("abcdefghij"), list("ABCDEFGHIJ"))
     assert examples.at_most(3) == Examples(["a", "d", "g"], ["A", "D", "G"])

@@ -41,9 +41,11 @@ def test_answered_and_unanswerable_questions(tmp_path: Path) -> None:
     compressed = tmp_path / "dev.json.gz"
     compressed.write_bytes(gzip.compress(path.read_bytes()))
     assert read_questions(compressed, format="squad") == found
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # a byte order mark
+    assert read_questions(path) == found
 
 
-@pytest.mark.parametrize(("answer", "start"), [("Busan", 13), ("Seoul", -22), ("", 3)])
+@pytest.mark.parametrize(("answer", "start"), [("Busan", 13), ("Seoul", -22), ("", 3), (" ", 3)])
 def test_an_answer_that_is_not_in_the_text(tmp_path: Path, answer: str, start: int) -> None:
     path = write(tmp_path / "dev.json", asked("Where does Kim live?", (answer, start)))
     message = (

@@ -83,7 +83,7 @@ def predict(
 
     cls = TASKS[read_task_config(model).task].model
     if conll and cls.task != "coref":
-        raise ConfigError(f"--conll is for a coref task, and {model} is a {cls.task} task")
+        raise ConfigError(f"--conll is for a coref task, and the task of {model} is {cls.task}")
     task: Any = cls.load(model, elmo=elmo, static=static)
     if cls.task == "coref":
         _corefer(task, texts, text_field, max_line_bytes, conll=conll)

@@ -64,7 +64,7 @@ def evaluate_answers(right: Sequence[Sequence[str]], given: Sequence[str]) -> An
         wanted = [text for text in texts if normalize_answer(text)] or [""]
         exact.append(max(exact_match(text, found) for text in wanted))
         f1.append(max(answer_f1(text, found) for text in wanted))
-        answerable.append(wanted != [""])
+        answerable.append(any(texts))
     by_kind = {
         kind: [score for score, has in zip(f1, answerable, strict=True) if has is kind]
         for kind in (True, False)

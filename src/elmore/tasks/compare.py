@@ -120,6 +120,8 @@ def compare(
             raise ConfigError(f"no variant is called {variant!r}; known: {', '.join(VARIANTS)}")
         if model.static is None and variant in _NEED_STATIC:
             raise ConfigError(f"variant {variant!r} needs static vectors; name a file (--static)")
+        if model.elmo is None and not model.inputs and variant != "static":
+            raise ConfigError(f"variant {variant!r} needs a biLM; name a model (--elmo)")
     at_least(1, n_seeds=n_seeds)
     features = model.open_vectors()  # once for all runs, so that all have the same
     opened = {"static": features.static, "inputs": features.more}

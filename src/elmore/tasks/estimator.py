@@ -96,8 +96,9 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
         task.reader.check(train)
         if dev is None:
             train, dev = self.hold_out(train)
-        elif not isinstance(dev, Examples):
-            dev = Examples.of(*dev)
+        else:
+            dev = Examples.of(dev) if isinstance(dev, Examples) else Examples.of(*dev)
+            task.reader.check(dev)
         task.answers.learn(train, dev)
         self._set_up(task)
         with ExitStack() as stack:
@@ -140,7 +141,7 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
             "task": self.task,
             "settings": self.saved_settings(),
             **features.fingerprint(),
-            "examples": hashlib.sha256(repr((train, dev)).encode("utf-8", "replace")).hexdigest(),
+            "examples": _hash(train, dev),
         }
 
     def _set_up(self, task: Task) -> None:
@@ -201,6 +202,7 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def evaluate(self, X: Sequence[Any] | Examples, y: Sequence[Any] | None = None) -> Evaluation:
         """Compare predictions with the right answers."""
         task, examples = self._task, Examples.of(X, y)
+        task.reader.check(examples)
         task.answers.check(examples.y)
         return task.metric(examples.y, self._predict(examples.X))
 
@@ -307,3 +309,12 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
         made.network_.load_state_dict(tensors)
         made.network_.eval()
         return made
+
+
+def _hash(*examples: Examples) -> str:
+    digest = hashlib.sha256()
+    for some in examples:
+        digest.update(str(len(some)).encode())
+        for example in zip(some.X, some.y, strict=True):
+            digest.update(repr(example).encode("utf-8", "replace"))
+    return digest.hexdigest()

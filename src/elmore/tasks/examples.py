@@ -68,7 +68,10 @@ def hold_out(
     order = np.random.default_rng(seed).permutation(len(examples)).tolist()
     n_dev = max(1, round(share * len(examples)))
     if n_dev >= len(examples):
-        raise DataError("there is one example only; give more, or a dev set")
+        raise DataError(
+            f"dev_share is {share}, which leaves none of {len(examples)} examples to train on; "
+            "give more, or a dev set"
+        )
     known: set[str] = set()
     train: list[int] = []
     dev: list[int] = []

@@ -87,8 +87,9 @@ def beside(vectors: Tensor, other: Tensor | None) -> Tensor:
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Return the softmax over the last dimension, 0 where the mask is false."""
-    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
+    """Return the softmax over the last dimension, 0 where the mask is false, even everywhere."""
+    kept = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=-1)
+    return kept.masked_fill(~mask, 0.0)
 
 
 def _mean(vectors: Tensor, mask: Tensor) -> Tensor:

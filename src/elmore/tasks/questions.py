@@ -6,12 +6,14 @@ for letter. A right answer that begins or ends inside a token is learned as the 
 touches.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from numbers import Integral
 from typing import Any, NamedTuple
 
-from elmore.errors import DataError
+from elmore.errors import DataError, shown
 from elmore.tasks.answer_metrics import AnswerEvaluation, evaluate_answers
 from elmore.tasks.answer_network import SpanScores, best_spans
 from elmore.tasks.examples import Examples
@@ -76,8 +78,13 @@ class QuestionReader(Reader):
         """Refuse right answers that are not in their texts."""
         for place, (one, y) in enumerate(zip(examples.X, examples.y, strict=True)):
             text = one.text if isinstance(one, QuestionReading) else _question(one, place).text
+            if not (isinstance(y, str) or _are_right_answers(y)):
+                raise DataError(
+                    f"the answers of question {place} are {shown(y)}; expected a string, or a "
+                    "list of (answer, start)"
+                )
             for answer in right_answers(y, text):
-                if answer.start < 0 or not text.startswith(answer.text, answer.start):
+                if not is_in(text, answer):
                     raise DataError(
                         f"the answer {answer.text!r} of question {place} is not in its text at "
                         f"character {answer.start}; expected a part of the text"
@@ -184,10 +191,30 @@ def answer_texts(y: Any) -> list[str]:
 
 
 def right_answers(y: Any, text: str) -> list[RightAnswer]:
-    """Return the right answers of a question; a string is looked for in the text."""
+    """Return the right answers of a question.
+
+    A string is looked for in the text, first where it is not a part of a word.
+    """
     if isinstance(y, str):
-        return [RightAnswer(y, text.find(y))] if y else []
+        whole = re.search(rf"(?<!\w){re.escape(y)}(?!\w)", text)
+        return [RightAnswer(y, whole.start() if whole else text.find(y))] if y else []
     return [RightAnswer(*answer) for answer in y]
+
+
+def is_in(text: str, answer: RightAnswer) -> bool:
+    """Return whether an answer is a part of the text, and not white space alone."""
+    found = answer.start >= 0 and text.startswith(answer.text, answer.start)
+    return found and bool(answer.text.strip())
+
+
+def _are_right_answers(y: Any) -> bool:
+    return isinstance(y, Sequence) and all(
+        isinstance(one, Sequence)
+        and len(one) == 2
+        and isinstance(one[0], str)
+        and isinstance(one[1], Integral)
+        for one in y
+    )
 
 
 def token_span(reading: QuestionReading, y: Any) -> tuple[int, int] | None:
@@ -204,6 +231,9 @@ def token_span(reading: QuestionReading, y: Any) -> tuple[int, int] | None:
 
 
 def _question(one: Any, place: int) -> Question:
-    if isinstance(one, str) or len(one) != 2 or not all(isinstance(part, str) for part in one):
-        raise DataError(f"example {place} is {one!r}; expected a pair of a question and a text")
+    is_pair = isinstance(one, Sequence) and not isinstance(one, str) and len(one) == 2
+    if not is_pair or not all(isinstance(part, str) for part in one):
+        raise DataError(
+            f"example {place} is {shown(one)}; expected a pair of a question and a text"
+        )
     return Question(*one)

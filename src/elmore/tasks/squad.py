@@ -1,5 +1,6 @@
 """SQuAD files in, questions and their right answers out: v1.1, and v2.0 with unanswerable ones."""
 
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,7 @@ from elmore.corpus.compression import open_decompressed
 from elmore.errors import DataError, shown
 from elmore.metadata import convert_metadata, parse_json
 from elmore.tasks.examples import Examples
-from elmore.tasks.questions import Question, RightAnswer
+from elmore.tasks.questions import Question, RightAnswer, is_in
 
 QuestionFormat = Literal["auto", "squad"]
 
@@ -58,7 +59,8 @@ def read_questions(
         what = "is a folder" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {what}; expected a file of questions")
     with open_decompressed(path) as file:
-        content = convert_metadata(parse_json(file.read(), path), _SquadFile, path, fix=_FIX)
+        found = parse_json(file.read().removeprefix(BOM_UTF8), path)
+    content = convert_metadata(found, _SquadFile, path, fix=_FIX)
     X, y = [], []
     for article in content.data:
         for paragraph in article.paragraphs:
@@ -67,7 +69,7 @@ def read_questions(
                 answers = [] if asked.is_impossible else asked.answers
                 for answer in answers:
                     start = answer.answer_start
-                    if start < 0 or not text.startswith(answer.text, start) or not answer.text:
+                    if not is_in(text, RightAnswer(answer.text, start)):
                         raise DataError(
                             f"{path}, article {shown(article.title)}: the answer "
                             f"{shown(answer.text)} to {shown(asked.question)} is not "
