@@ -74,6 +74,13 @@ def test_train(elmore: Run, refused: Refused, task: list[object], tmp_path: Path
     (tmp_path / "out.run/thesis.txt").unlink()
     assert elmore(*arguments).code == 0
     assert not (tmp_path / "out.run/run.json").exists()
+    (tmp_path / "out.run").mkdir(exist_ok=True)
+    mine = {"run.json": '{"format": "mine"}', "last.safetensors": "mine"}
+    for name, content in mine.items():
+        (tmp_path / "out.run" / name).write_text(content)
+    assert "out exists already" in refused(*arguments)
+    for name, content in mine.items():
+        assert (tmp_path / "out.run" / name).read_text() == content
 
 
 @pytest.mark.parametrize("name", ["thesis.txt", "job.json", "000000.npz"])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from elmore.tasks.fit import FORMAT
 from tests.cli.conftest import SMALL_TASK as SMALL
 
 from .conftest import Refused, Run
@@ -39,6 +40,7 @@ def test_classify(
     assert "exists already" in refused(*again)
     left = tmp_path / "task.run/last.safetensors.part"
     left.mkdir(parents=True)  # by a program that was killed when the task was saved
+    (left.parent / "run.json").write_text(json.dumps({"format": FORMAT}))
     assert elmore(*again).code == 2
     assert not left.parent.exists()
 

@@ -5,7 +5,6 @@ What a task is made of is its `Task` (task.py), its vectors come from a `Feature
 scikit-learn's.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from elmore.static import StaticVectors
 from elmore.tasks.adapt import adapt
 from elmore.tasks.base import BaseEstimator
 from elmore.tasks.encoded import EncodedExamples, distinct_sentences
-from elmore.tasks.examples import Examples, hold_out
+from elmore.tasks.examples import Examples, examples_hash, hold_out
 from elmore.tasks.features import FeatureExtractor
 from elmore.tasks.fit import ADAPTED, FitProgress, OnProgress, fit, run_folder
 from elmore.tasks.input_list import input_of
@@ -101,6 +100,8 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
             task.reader.check(dev)
         task.answers.learn(train, dev)
         self._set_up(task)
+        with torch.device("meta"):
+            task.network(self.features_.network)  # refuses what cannot be before a biLM is adapted
         with ExitStack() as stack:
             if folder is not None:
                 facts = self.facts(self.features_, train, dev)
@@ -141,7 +142,7 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
             "task": self.task,
             "settings": self.saved_settings(),
             **features.fingerprint(),
-            "examples": _hash(train, dev),
+            "examples": examples_hash(train, dev),
         }
 
     def _set_up(self, task: Task) -> None:
@@ -245,7 +246,7 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
         content = TaskFile(
             format=FORMAT,
             task=self.task,
-            settings=self.saved_settings(),
+            settings=self.saved_settings() | {"tokenizer": features.tokenizer_name},
             labels=task.answers.labels,
             elmo=origin_of(features.inputs.get("elmo")),
             static=origin_of(features.inputs.get("static")),
@@ -309,12 +310,3 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
         made.network_.load_state_dict(tensors)
         made.network_.eval()
         return made
-
-
-def _hash(*examples: Examples) -> str:
-    digest = hashlib.sha256()
-    for some in examples:
-        digest.update(str(len(some)).encode())
-        for example in zip(some.X, some.y, strict=True):
-            digest.update(repr(example).encode("utf-8", "replace"))
-    return digest.hexdigest()

@@ -1,5 +1,6 @@
 """Labelled examples: what a task is trained on, or evaluated on, and how a dev set is held out."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -57,6 +58,16 @@ class Examples:
                 "expected one for each, and at least one"
             )
         return found
+
+
+def examples_hash(*sets: Examples) -> str:
+    """Return a hash of sets of examples, such as a training set and a dev set."""
+    digest = hashlib.sha256()
+    for some in sets:
+        digest.update(str(len(some)).encode())
+        for example in zip(some.X, some.y, strict=True):
+            digest.update(repr(example).encode("utf-8", "replace"))
+    return digest.hexdigest()
 
 
 def hold_out(

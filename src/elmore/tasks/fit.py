@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from elmore.errors import DataError, FormatError
-from elmore.folders import begin_job
+from elmore.folders import begin_job, is_format
 from elmore.formats.arrays import check_arrays
 from elmore.formats.checkpoint import (
     Checkpoint,
@@ -126,10 +126,11 @@ def run_folder(folder: Path, facts: Mapping[str, Any]) -> Iterator[None]:
 
 def remove_run(folder: Path) -> None:
     """Remove a run that is no longer needed, and nothing else that may be in its folder."""
-    for name in (LAST, RUN):
-        (folder / name).unlink(missing_ok=True)
-    remove_unfinished_checkpoint(folder / LAST)
-    shutil.rmtree(folder / ADAPTED, ignore_errors=True)
+    if is_format(folder / RUN, FORMAT):
+        (folder / LAST).unlink(missing_ok=True)
+        remove_unfinished_checkpoint(folder / LAST)
+        shutil.rmtree(folder / ADAPTED, ignore_errors=True)
+        (folder / RUN).unlink()  # last: without it, the rest would not be known as a run's
     with suppress(OSError):  # where something else is in it
         folder.rmdir()
 
