@@ -1,5 +1,6 @@
 """A biLM that starts from static word vectors: what they fill, and what a run remembers of them."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -13,10 +14,11 @@ from elmore import StaticVectors
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.prepare import prepare
 from elmore.corpus.shards import Corpus
-from elmore.errors import ConfigError, DataError
-from elmore.formats import read_pretrained
+from elmore.errors import ConfigError, DataError, ElmoreError
+from elmore.formats import Pretrained, read_pretrained
+from elmore.model import BiLM
 from elmore.pretrain.config import Recipe, StaticConfig
-from elmore.pretrain.initial_network import Start, new_bilm
+from elmore.pretrain.initial_network import Start, fill, new_bilm
 from elmore.pretrain.run import pretrain
 from elmore.pretrain.static_start import (
     fill_from_static,
@@ -108,7 +110,8 @@ def test_how_words_are_looked_up() -> None:
     assert exact.vocab.words == ("bank",)
 
 
-def test_words_new_to_a_model_are_put_by_its_own(corpus: Corpus) -> None:
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e12])
+def test_words_new_to_a_model_are_put_by_its_own(corpus: Corpus, scale: float) -> None:
     """Where a model's rows are a linear map of the vectors, new words are mapped by it too."""
     bilm, static = new_bilm(small(static="x"), corpus.vocab, None), static_of(corpus, 4)
     known = Vocab(corpus.vocab.words[:18])
@@ -117,7 +120,8 @@ def test_words_new_to_a_model_are_put_by_its_own(corpus: Corpus) -> None:
     with torch.no_grad():
         for weight in (bilm.token_encoder.words.weight, bilm.softmax.weight):
             weight[3:18] = rows[:15]
-    fill_new_words(bilm, corpus.vocab, known, static)
+    scaled = StaticVectors(static.vocab.words, static.vectors * np.float32(scale))
+    fill_new_words(bilm, corpus.vocab, known, scaled)
     for weight in (bilm.token_encoder.words.weight, bilm.softmax.weight):
         error = (weight[18:] - rows[15:]).norm() / rows[15:].norm()
         assert error < 0.1  # the ridge shrinks a little
@@ -202,12 +206,45 @@ def test_until_the_first_checkpoint_other_vectors_may_be_given(tmp_path: Path, t
     assert weights[0] == weights[1]
 
 
+@pytest.mark.parametrize("static", ["skipgram", "vectors.txt"])
+def test_until_the_first_checkpoint_the_text_and_the_seed_may_change(
+    tmp_path: Path, text: Path, static: str
+) -> None:
+    if static == "skipgram":
+        pytest.importorskip("gensim")
+    else:
+        static = str(write_vectors(tmp_path / static, words=range(30)))
+    begun(tmp_path / "run", text, small(static=static, skipgram_dim=3))
+    shutil.rmtree(tmp_path / "run/corpus")
+    text.write_text(text.read_text().replace("w1 ", "w25 ").replace("w2 ", "w26 "))
+    recipe = small(static=static, skipgram_dim=3, seed=2)
+    pretrain([text], tmp_path / "run", recipe)
+    pretrain([text], tmp_path / "whole", recipe)
+    weights = [
+        (tmp_path / name / "model/model.safetensors").read_bytes() for name in ("run", "whole")
+    ]
+    assert weights[0] == weights[1]
+
+
+def test_a_folder_is_known_by_its_name(
+    tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "vectors"
+    StaticVectors.load(write_vectors(tmp_path / "vectors.txt")).save(folder)
+    monkeypatch.chdir(folder)
+    recipe = small(static=".", checkpoint_every=10)
+    begun(tmp_path / "run", text, recipe)
+    assert json.loads((tmp_path / "run/run.json").read_text())["static"]["name"] == "vectors"
+    monkeypatch.chdir(tmp_path)
+    assert run_elmore(["pretrain", "--out", str(tmp_path / "run")]) == 0
+
+
 def test_a_run_of_an_earlier_version_resumes(tmp_path: Path, text: Path) -> None:
     recipe = small(checkpoint_every=10)
     begun(tmp_path / "run", text, recipe)
     path = tmp_path / "run/run.json"
     content = json.loads(path.read_text())
-    del content["static"], content["recipe"]["static"], content["checksum"]
+    del content["static"], content["corpus"], content["recipe"]["static"], content["checksum"]
     for name in ("word_dropout", "word_table_rate"):
         del content["recipe"]["training"][name]
     path.write_text(json.dumps(content))
@@ -241,6 +278,19 @@ def test_fine_tuning_with_new_words(tmp_path: Path, text: Path) -> None:
         pretrain([text], tmp_path / "no", recipe, start=Start(start.model))
 
 
+def test_a_model_without_a_softmax_gets_one_of_static_vectors(corpus: Corpus) -> None:
+    plain = new_bilm(small(), corpus.vocab, None)
+    published = BiLM(dataclasses.replace(plain.config, n_softmax_words=None))
+    start = Start(Pretrained(published, "whitespace", None, {}, None, None, None), True)
+    recipe = small(static="vectors.txt")
+    tuned, fresh = new_bilm(recipe, corpus.vocab, start), new_bilm(recipe, corpus.vocab, None)
+    static = static_of(corpus, 5)
+    fill(tuned, corpus, recipe, start, static)
+    fill(fresh, corpus, recipe, None, static)
+    assert torch.equal(tuned.softmax.weight[3:], fresh.softmax.weight[3:])
+    assert torch.equal(tuned.softmax.bias, fresh.softmax.bias)
+
+
 # --- bad input ------------------------------------------------------------------------------------
 
 
@@ -257,9 +307,25 @@ def test_vectors_that_are_all_the_same(tmp_path: Path, text: Path) -> None:
         pretrain([text], tmp_path / "run", small(static=str(static)))
 
 
+@pytest.mark.parametrize("dim", [3, 50])
+def test_vectors_that_are_not_finite(tmp_path: Path, text: Path, dim: int) -> None:
+    vectors = np.random.default_rng(0).normal(size=(20, dim)).astype(np.float32)
+    vectors[7, 1] = np.nan
+    StaticVectors([f"w{k}" for k in range(20)], vectors).save(tmp_path / "vectors")
+    with pytest.raises(DataError, match="the static vector of 'w7' has numbers that are not finit"):
+        pretrain([text], tmp_path / "run", small(static=str(tmp_path / "vectors")))
+
+
+def test_a_folder_of_other_things(tmp_path: Path, text: Path) -> None:
+    (tmp_path / "other/inside").mkdir(parents=True)
+    with pytest.raises(ElmoreError, match="other"):
+        pretrain([text], tmp_path / "run", small(static=str(tmp_path / "other")))
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
+        (["--static", "skipgram", "--skipgram-dim", "70000"], "dim is 70000"),
         (["--static", "nowhere.txt"], "there is no file or folder nowhere.txt; --static takes"),
         (["--static-scale", "0"], "static_scale is 0.0; expected a number above 0"),
         (["--word-dropout", "1"], "word_dropout is 1.0; expected a share from 0 to below 1"),

@@ -33,6 +33,11 @@ def test_a_word_is_found_in_another_case(vectors: StaticVectors, word: str, foun
     assert vectors.encode([word]).tolist() == [VECTORS[row].tolist()]
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_numbers_of_another_type_are_float32(dtype: type) -> None:
+    assert StaticVectors(WORDS, VECTORS.astype(dtype)).vectors.dtype == np.float32
+
+
 def test_an_unknown_word_has_a_vector_of_its_own(vectors: StaticVectors) -> None:
     assert "river" not in vectors
     assert vectors.encode(["river", "the"]).tolist() == [[0, 0], [1, 0]]

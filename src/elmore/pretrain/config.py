@@ -157,7 +157,10 @@ class TrainingConfig:
         for part in self.frozen:
             one_of(Part, frozen=part)
         if set(self.frozen) >= set(get_args(Part)) - {"word_table"}:
-            raise ConfigError("frozen names every part, so nothing would be trained; leave one out")
+            raise ConfigError(
+                "frozen names every part but the word table, which is not trained alone; leave "
+                "one out"
+            )
         numbers(
             n_epochs=self.n_epochs, learning_rate=self.learning_rate, clip_norm=self.clip_norm,
             dropout=self.dropout, weight_decay=self.weight_decay, word_dropout=self.word_dropout,

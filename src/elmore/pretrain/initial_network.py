@@ -131,5 +131,10 @@ def fill(
     """Initialize words by static vectors: all words, or those new to a model."""
     if start is None:
         fill_from_static(bilm, corpus, static, recipe.static)
-    elif start.model.vocab is not None:
+        return
+    if start.model.vocab is not None:
         fill_new_words(bilm, corpus.vocab, start.model.vocab, static)
+    is_new = start.model.vocab is None or start.model.bilm.softmax is None
+    if is_new and "softmax" in recipe.static.static_fills:
+        softmax_alone = dataclasses.replace(recipe.static, static_fills=("softmax",))
+        fill_from_static(bilm, corpus, static, softmax_alone)

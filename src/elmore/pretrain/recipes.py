@@ -61,6 +61,8 @@ class RunFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The hash of the model that the run started from."""
     static: StaticRecord | None = None
     """The static vectors that it started from."""
+    corpus: CorpusFile | None = None
+    """The manifest of the corpus, whose words have them."""
     checksum: str | None = None
 
 
@@ -117,8 +119,16 @@ def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
     """Return the tables of a recipe, as they are saved; a file is its name, without folders."""
     tables = dataclasses.asdict(recipe)
     if recipe.static.static is not None:
-        tables["static"]["static"] = Path(recipe.static.static).name
+        tables["static"]["static"] = static_name(recipe.static.static)
     return tables
+
+
+def static_name(path: str) -> str:
+    """Return what run.json calls static vectors: a file's name, without folders."""
+    name = Path(path).name
+    if not name.strip("."):  # such as ..
+        name = Path(path).resolve().name
+    return name.encode("utf-8", "replace").decode()
 
 
 def _part(table: str, content: Table, where: str, is_toml: bool) -> Any:

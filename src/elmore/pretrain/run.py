@@ -16,7 +16,9 @@ from typing import Any
 
 import msgspec
 
+from elmore.corpus.files import fingerprint
 from elmore.corpus.lines import MAX_LINE_BYTES
+from elmore.corpus.manifest import MANIFEST, CorpusFile
 from elmore.corpus.prepare import OnStage, prepare
 from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError
@@ -33,7 +35,14 @@ from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.initial_network import Start, fill, new_bilm
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score, calibration_of
-from elmore.pretrain.recipes import TABLES, RunFile, StaticRecord, read_run, recipe_to
+from elmore.pretrain.recipes import (
+    TABLES,
+    RunFile,
+    StaticRecord,
+    read_run,
+    recipe_to,
+    static_name,
+)
 from elmore.pretrain.static_start import (
     SKIPGRAM,
     STATIC,
@@ -160,11 +169,9 @@ def prepare_run(
         start=start.model.fingerprint() if start else None,
         static=_describe_static(recipe, begun),
     )
-    if begun and (folder / LAST).exists():  # until then nothing depends on it
+    has_begun = begun is not None and (folder / LAST).exists()  # until then nothing depends on it
+    if begun and has_begun:
         _check_same(begun, content, folder)
-    elif not _is_same_static(begun, content):
-        for made in (STATIC, SKIPGRAM):
-            shutil.rmtree(folder / made, ignore_errors=True)
     for made in (CORPUS, STATIC, NEW_MODEL):
         remove_unfinished(folder / made)  # by a run that was killed
     for made in (LAST, BEST):
@@ -177,6 +184,11 @@ def prepare_run(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,
             max_line_bytes=max_line_bytes, on_progress=on_progress,
         )  # fmt: skip
+    manifest = CorpusFile(**fingerprint(folder / CORPUS / MANIFEST))
+    content = msgspec.structs.replace(content, corpus=manifest)
+    if not has_begun and not _is_same_static(begun, content):
+        for made in (STATIC, SKIPGRAM):
+            shutil.rmtree(folder / made, ignore_errors=True)
     write_json(path, content)
     prepare_static(
         corpus, folder, recipe.static, seed=recipe.training.seed, on_progress=on_progress
@@ -187,7 +199,7 @@ def prepare_run(
 def _describe_static(recipe: Recipe, begun: RunFile | None) -> StaticRecord | None:
     """Describe the static vectors, by run.json if the file is gone since."""
     name, before = recipe.static.static, begun and begun.static
-    if name and before and before.name == Path(name).name and not Path(name).exists():
+    if name and before and before.name == static_name(name) and not Path(name).exists():
         return before
     return describe_static(recipe.static)
 
@@ -218,8 +230,16 @@ def _is_same_static(begun: RunFile | None, wanted: RunFile) -> bool:
     """Return whether the static vectors of a run are the ones that are wanted."""
     if begun is None:
         return False
-    recipes = [content.recipe.get("static") for content in (begun, wanted)]
-    return begun.static == wanted.static and recipes[0] == recipes[1]
+    deciding = [
+        (content.static, content.corpus, content.recipe.get("static"), _seed(content))
+        for content in (begun, wanted)
+    ]
+    return deciding[0] == deciding[1]
+
+
+def _seed(content: RunFile) -> Any:
+    """Return the random seed, which is skip-gram's too."""
+    return content.recipe.get("training", {}).get("seed")
 
 
 def _defaults(table: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ projection_dim.
 
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +28,11 @@ from elmore.corpus.manifest import CorpusFile
 from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
-from elmore.errors import ConfigError, DataError
+from elmore.errors import ConfigError, DataError, MissingExtraError, shown
 from elmore.model import BiLM
 from elmore.model.word_table import CharWordTable
 from elmore.pretrain.config import StaticConfig
-from elmore.pretrain.recipes import StaticRecord
+from elmore.pretrain.recipes import StaticRecord, static_name
 from elmore.static import StaticVectors
 from elmore.static.config import SkipGramConfig
 from elmore.static.skipgram import train_skipgram
@@ -50,14 +51,28 @@ def describe_static(config: StaticConfig) -> StaticRecord | None:
     if config.static is None:
         return None
     if config.static == SKIPGRAM:
+        skipgram_config(config)  # before the text is prepared
+        if find_spec("gensim") is None:
+            raise MissingExtraError("skip-gram", "static")
         return StaticRecord(SKIPGRAM)
     path = Path(config.static)
     if not path.exists():
         raise ConfigError(
             f"there is no file or folder {path}; --static takes static vectors, or skipgram"
         )
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return StaticRecord(path.name, {file.name: CorpusFile(**fingerprint(file)) for file in files})
+    files = sorted(filter(Path.is_file, path.iterdir())) if path.is_dir() else [path]
+    return StaticRecord(
+        static_name(config.static),
+        {static_name(file.name): CorpusFile(**fingerprint(file)) for file in files},
+    )
+
+
+def skipgram_config(config: StaticConfig, **settings: int) -> SkipGramConfig:
+    """Return how skip-gram is trained on the text of a run."""
+    return SkipGramConfig(
+        dim=config.skipgram_dim, window=config.skipgram_window, min_count=1,
+        n_epochs=config.skipgram_epochs, **settings,
+    )  # fmt: skip
 
 
 def prepare_static(
@@ -74,10 +89,7 @@ def prepare_static(
             if stage == "train":
                 on_progress("skip-gram", corpus.training.n_words if done else 0)
 
-        settings = SkipGramConfig(
-            dim=config.skipgram_dim, window=config.skipgram_window, min_count=1,
-            max_words=len(corpus.vocab), n_epochs=config.skipgram_epochs, seed=seed % 2**32,
-        )  # fmt: skip
+        settings = skipgram_config(config, max_words=len(corpus.vocab), seed=seed % 2**32)
         static = train_skipgram(_sentences(corpus), settings, folder=work, on_progress=tell)
     else:
         static = StaticVectors.load(config.static)
@@ -96,7 +108,15 @@ def vectors_of(vocab: Vocab, static: StaticVectors, config: StaticConfig) -> Sta
             f"{static.source or 'the static vectors'}; check that they are of the same language, "
             "and --static-lookup"
         )
-    return StaticVectors(list(found), np.asarray(static.vectors[list(found.values())], np.float32))
+    vectors = np.asarray(static.vectors[list(found.values())], np.float32)
+    is_finite = np.isfinite(vectors).all(axis=1)
+    if not is_finite.all():
+        word = list(found)[int(is_finite.argmin())]
+        raise DataError(
+            f"the static vector of {shown(word)} has numbers that are not finite; correct or "
+            "remove it"
+        )
+    return StaticVectors(list(found), vectors)
 
 
 def fill_from_static(
@@ -121,13 +141,15 @@ def fill_new_words(bilm: BiLM, vocab: Vocab, known: Vocab, static: StaticVectors
     if not is_known.any():
         return
     rows = torch.from_numpy(vocab.encode(static.vocab.words))
-    vectors = torch.from_numpy(np.array(static.vectors)).double()
+    given = static.vectors.astype(np.float64)
+    vectors = torch.from_numpy(_scaled(given - given.mean(axis=0)))
     x = torch.cat([vectors, torch.ones(len(vectors), 1, dtype=torch.float64)], dim=1)
     x_known = x[is_known]
-    inverse = torch.linalg.inv(x_known.T @ x_known + _RIDGE * torch.eye(x.shape[1]))
+    squares = x_known.T @ x_known + _RIDGE * torch.eye(x.shape[1])
     for weight in row_weights(bilm).values():
         if weight.dim() == 2:
-            linear_map = inverse @ x_known.T @ weight[rows[is_known]].double()
+            right = x_known.T @ weight[rows[is_known]].double()
+            linear_map = torch.linalg.solve(squares, right)
             weight[rows[~is_known]] = (x[~is_known] @ linear_map).float()
 
 
@@ -165,6 +187,11 @@ def _to_dim(vectors: Array, p: int) -> Array:
     elif d < p:
         rotation, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((p, d)))
         vectors = vectors @ rotation.T
+    return _scaled(vectors)
+
+
+def _scaled(vectors: Array) -> Array:
+    """Return vectors with a standard deviation of 1."""
     deviation = float(vectors.std())
     if not deviation > 0:
         raise DataError("the static vectors are all the same, so training cannot start from them")

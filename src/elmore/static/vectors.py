@@ -74,6 +74,8 @@ class StaticVectors:
                 "expected a row for each word"
             )
         self.vocab = Vocab(words)
+        if vectors.dtype not in (np.float32, np.float16):
+            vectors = vectors.astype(np.float32)
         self.vectors = vectors
         """(N, D), a row for each word."""
         self.unknown = unknown
