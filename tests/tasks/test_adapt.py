@@ -71,6 +71,30 @@ def test_a_run_stopped_while_adapting_resumes(language_model: Path, tmp_path: Pa
     np.testing.assert_array_equal(stopped.predict_proba(dev.X), whole.predict_proba(dev.X))
 
 
+def test_a_setting_that_cannot_be_is_refused_before_the_bilm_is_adapted(
+    language_model: Path, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {**SMALL, "adapt_epochs": 2.0, "layers": 9}
+    events: list[FitEvent] = []
+    with pytest.raises(ConfigError, match="layers is 9; expected mix, top, or a number"):
+        Classifier(language_model, **options).fit(
+            texts(40), folder=tmp_path / "run", on_progress=events.append
+        )
+    assert not events
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_is_no_text_is_left_out(language_model: Path) -> None:
+    elmo = Elmo.from_pretrained(language_model)
+    said = [("the", "film", "was", "good"), ("a", "bad", "film")] * 5
+    adapted = [
+        adapt(elmo, some, n_epochs=1.0, seed=1).bilm.state_dict()
+        for some in (said, [*said, ("a", "\ud800"), ("a", "two words")])
+    ]
+    for name, weight in adapted[0].items():
+        assert torch.equal(adapted[1][name], weight)
+
+
 def test_what_cannot_be_adapted(tiny_elmo: Elmo, language_model: Path) -> None:
     with pytest.raises(DataError, match="there are 8 tokens of text to adapt the biLM to"):
         Classifier(language_model, adapt_epochs=1.0, **SMALL).fit(

@@ -102,15 +102,26 @@ def test_inputs_with_files_are_found_again(tiny_model: Path, tmp_path: Path) -> 
 
 
 def test_an_encoder_reads_each_sentence_once(tmp_path: Path) -> None:
-    encoder = Lengths()
+    class Known(Lengths):
+        def fingerprint(self) -> float:
+            return self.scale
+
+    encoder = Known()
     settings: dict[str, Any] = SMALL | {"tokenizer": "whitespace"}
     Classifier(None, inputs=[encoder], cache=tmp_path, **settings).fit(texts(20), dev=texts(9, 2))
-    assert encoder.n_calls == 3  # what it is, the training set, the dev set
+    assert encoder.n_calls == 3  # its dimensions, the training set, the dev set
     Classifier(None, inputs=[encoder], cache=tmp_path, **settings).fit(texts(20), dev=texts(9, 2))
     assert encoder.n_calls == 4
-    other = Lengths(2.0)  # other vectors are not taken from the cache
+    other = Known(2.0)  # other vectors are not taken from the cache
     Classifier(None, inputs=[other], cache=tmp_path, **settings).fit(texts(20), dev=texts(9, 2))
     assert other.n_calls == 3
+    nameless = Lengths()  # nor are those of one that may be any
+    for _ in range(2):
+        Classifier(None, inputs=[nameless], cache=tmp_path, **settings).fit(
+            texts(20), dev=texts(9, 2)
+        )
+    assert nameless.n_calls == 6
+    assert len(list(tmp_path.glob("*.npy"))) == 4
 
 
 def test_scikit_learn_and_comparisons(
@@ -166,6 +177,7 @@ def test_strings() -> None:
         lambda given: [np.zeros((len(tokens), 3, 1)) for tokens in given],
         lambda given: [np.zeros((len(tokens) + 1, 3)) for tokens in given],
         lambda given: [np.zeros((len(tokens), 3), int) for tokens in given],
+        lambda given: [np.zeros((len(tokens), 3 if "은행" in tokens else 1)) for tokens in given],
         lambda given: [],
     ],
 )

@@ -36,6 +36,19 @@ def test_a_saved_task_whose_vectors_are_missing_or_others(tiny_model: Path, tmp_
         Classifier.load(tmp_path)
 
 
+def test_the_tokenizer_of_a_given_elmo_is_saved(tiny_model: Path, tmp_path: Path) -> None:
+    elmo = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
+    assert elmo.model.tokenizer != "whitespace"
+    task = Classifier(elmo, **SMALL).fit(texts(20))
+    task.save(tmp_path / "task")
+    loaded = Classifier.load(tmp_path / "task")
+    assert loaded.features_.tokenizer.name == "whitespace"
+    said = ["it's poor/bad, the film"]
+    assert (loaded.predict_proba(said) == task.predict_proba(said)).all()
+    Classifier(tiny_model, **SMALL).fit(texts(20)).save(tmp_path / "own")
+    assert Classifier.load(tmp_path / "own").tokenizer is None
+
+
 def test_a_task_from_an_elmo_of_nowhere(tiny_elmo: Elmo, tmp_path: Path) -> None:
     unnamed = Elmo(tiny_elmo.model)
     Classifier(unnamed, tokenizer="whitespace", **SMALL).fit(texts(20)).save(tmp_path / "task")

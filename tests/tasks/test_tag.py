@@ -1,4 +1,4 @@
-"""Semantic roles depend on the predicate."""
+"""Semantic roles depend on the predicate; a sentence may have no words."""
 
 import random
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 
 from elmore import Elmo
 from elmore.errors import DataError
-from elmore.tasks import Tagger
-from tests.tasks.made_examples import SMALL, WORDS
+from elmore.tasks import Examples, Tagger
+from tests.tasks.made_examples import SMALL, WORDS, sentences
 
 
 def test_roles_of_the_predicate_that_is_asked_about(tiny_elmo: Elmo, tmp_path: Path) -> None:
@@ -34,3 +34,15 @@ def test_roles_of_the_predicate_that_is_asked_about(tiny_elmo: Elmo, tmp_path: P
         Tagger(tiny_elmo, **SMALL).fit(clauses, tags)
     with pytest.raises(DataError, match="expected a list of tokens and a tag for each"):
         Tagger(tiny_elmo, predicate=True, **SMALL).fit([("a film", 0)], [["O", "O"]])
+
+
+def test_sentences_without_words(tiny_elmo: Elmo) -> None:
+    given = sentences(20)
+    settings = SMALL | {"n_epochs": 1, "batch_size": 64}
+    plain = Tagger(tiny_elmo, **settings).fit(given, dev=sentences(6, 2))
+    more = Examples([*given.X, []], [*given.y, []])
+    tagger = Tagger(tiny_elmo, **settings).fit(more, dev=sentences(6, 2))
+    assert tagger.progress_ == plain.progress_
+    assert tagger.predict([[], ["good", "film"]])[0] == []
+    assert tagger.predict_proba([[]])[0].shape == (0, len(tagger.task_.answers.tags))
+    assert tagger.evaluate(more).score == tagger.evaluate(given).score

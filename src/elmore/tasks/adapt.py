@@ -38,8 +38,7 @@ def adapt(
         with TemporaryDirectory() as made:
             return adapt(elmo, sentences, n_epochs=n_epochs, seed=seed, folder=Path(made),
                          on_progress=on_progress)  # fmt: skip
-    # A token with a space in it cannot be written as text; such sentences are left out.
-    lines = [" ".join(s) for s in sentences if all(token.split() == [token] for token in s)]
+    lines = [" ".join(sentence) for sentence in sentences if all(map(_is_writable, sentence))]
     n_tokens = sum(line.count(" ") + 2 for line in lines)
     if n_tokens < _UNROLL_STEPS:
         raise DataError(
@@ -78,3 +77,8 @@ def adapt(
         found.model, tokenizer=elmo.model.tokenizer, normalization=elmo.model.normalization
     )
     return Elmo(model, tokenizer=elmo.tokenizer)
+
+
+def _is_writable(token: str) -> bool:
+    """Return whether a token can be written as text; sentences with others are left out."""
+    return token.split() == [token] and token.encode("utf-8", "ignore").decode() == token

@@ -6,6 +6,7 @@ later runs too.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,16 @@ class FeatureExtractor(Words):
         if elmo is None:
             return tokenizer_by_name(name or "english")
         return tokenizer_by_name(name, elmo.model.vocab) if name else elmo.tokenizer
+
+    @property
+    def tokenizer_name(self) -> str | None:
+        """What a saved task says of it; None: it is the biLM's own, or one without a known name."""
+        elmo, own = self.elmo, self.settings.tokenizer
+        if elmo is None or own is not None or elmo.tokenizer.name == elmo.model.tokenizer:
+            return own
+        with suppress(ConfigError):
+            return tokenizer_by_name(elmo.tokenizer.name, elmo.model.vocab).name
+        return None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tokenizer, which may hold what cannot be pickled."""

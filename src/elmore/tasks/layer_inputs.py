@@ -150,7 +150,8 @@ class VectorInput(Input):
     """The vectors of any object with an `encode_tokens`, as those of a one-layer biLM.
 
     It takes a list of lists of tokens, and gives for each an array (T, D), or an object with one
-    as `vectors`. Its vectors must depend on nothing but the tokens of a sentence.
+    as `vectors`. Its vectors must depend on nothing but the tokens of a sentence. They are kept in
+    a task's `cache` only if it has a `fingerprint()`, which tells it from any other.
     """
 
     kind = "vectors"
@@ -198,10 +199,19 @@ class VectorInput(Input):
         self, sentences: list[list[str]], dtype: DType
     ) -> Iterator[npt.NDArray[np.floating[Any]]]:
         """Return the vectors of each sentence, (T, 1, D)."""
-        return (array[:, None] for array in self._encode(sentences))
+        _, dim = self.layers_shape
+        for array in self._encode(sentences):
+            if array.shape[1] != dim:
+                raise DataError(
+                    f"encode_tokens of {type(self.source).__name__} gave vectors of "
+                    f"{array.shape[1]} dimensions, and of {dim} before; expected the same for all"
+                )
+            yield array[:, None]
 
     def store(self, sentences: Sequence[TokenTuple], storage: Storage) -> Lookup:
         """Encode the sentences."""
+        if not hasattr(self.source, "fingerprint"):
+            storage = replace(storage, folder=None)
         return _stored_lookup(self, sentences, storage)
 
     def network(self) -> nn.Module:

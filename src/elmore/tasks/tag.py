@@ -70,6 +70,13 @@ class SentenceReader(Reader):
             raise DataError(f"got {one!r}; expected tokens and the place of the predicate")
         return one if is_clause else (one, -1)
 
+    def training(
+        self, readings: Sequence[Any], y: Sequence[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Leave out sentences without tokens."""
+        kept = [(one, tags) for one, tags in zip(readings, y, strict=True) if one.n_tokens]
+        return [one for one, _ in kept], [tags for _, tags in kept]
+
 
 class WordTags(LabelAnswers):
     """A tag for each word; spans in BIO are learned as BIOES and given back as BIO."""
@@ -113,14 +120,20 @@ class WordTags(LabelAnswers):
         """Return the best sequence of tags of each sentence."""
         names, outside = self.tags, to_bio if self.scheme == "bio" else list
         found = network.crf.decode(scores, batch.sides[0].mask)
-        return [outside([names[k] for k in tags]) for tags in found]
+        return [
+            outside([names[k] for k in tags[: one.n_tokens]])
+            for tags, one in zip(found, batch.readings, strict=True)
+        ]
 
     def probabilities(self, network: Any, scores: Any, batch: Batch) -> list[Any]:
         """Return the CRF's marginals, (words, K) for each sentence."""
         mask = batch.sides[0].mask
         with torch.enable_grad():
             found = network.crf.marginals(scores, mask)
-        return [row[keep].double().numpy() for row, keep in zip(found, mask, strict=True)]
+        return [
+            row[keep].double().numpy()[: one.n_tokens]
+            for row, keep, one in zip(found, mask, batch.readings, strict=True)
+        ]
 
     def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> LabelEvaluation:
         """Return the F1 of spans, or the accuracy of tags that mark no spans."""

@@ -43,6 +43,11 @@ class Reading:
 
     texts: tuple[Text, ...]
 
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of all its texts."""
+        return sum(len(sentence) for text in self.texts for sentence in text)
+
 
 class Batch(NamedTuple):
     """Some examples as tensors."""
