@@ -79,7 +79,7 @@ def test_an_output_that_is_a_file(refused: Refused, tmp_path: Path, text: Path) 
         (["--frozen", "head"], "head"),
         (
             ["--frozen", "lstm", "--frozen", "softmax", "--frozen", "token_encoder"],
-            "frozen names every part, so nothing would be trained",
+            "frozen names every part but the word table, which is not",
         ),
         (["--seed", str(2**64)], "got '18446744073709551616', expected at most 4294967295"),
         (["--max-words", "3"], "max_words is 3; expected a whole number, at least 4"),

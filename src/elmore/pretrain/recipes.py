@@ -62,7 +62,7 @@ class RunFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     static: StaticRecord | None = None
     """The static vectors that it started from."""
     corpus: CorpusFile | None = None
-    """The manifest of the corpus, whose words have them."""
+    """The manifest of the corpus whose words have static vectors."""
     checksum: str | None = None
 
 

@@ -184,8 +184,9 @@ def prepare_run(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,
             max_line_bytes=max_line_bytes, on_progress=on_progress,
         )  # fmt: skip
-    manifest = CorpusFile(**fingerprint(folder / CORPUS / MANIFEST))
-    content = msgspec.structs.replace(content, corpus=manifest)
+    if content.static is not None:
+        manifest = CorpusFile(**fingerprint(folder / CORPUS / MANIFEST))
+        content = msgspec.structs.replace(content, corpus=manifest)
     if not has_begun and not _is_same_static(begun, content):
         for made in (STATIC, SKIPGRAM):
             shutil.rmtree(folder / made, ignore_errors=True)
