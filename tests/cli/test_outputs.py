@@ -119,6 +119,9 @@ def test_an_old_file_is_replaced_only_if_asked(
     out.write_text("old")
     arguments = ("embed", "new", "-m", tiny_model, "--out", out)
     assert "out.jsonl exists already; add --overwrite" in refused(*arguments)
+    (tmp_path / "out.jsonl.blocks").mkdir()  # of another, or what a kill left of a finished run
+    assert "out.jsonl exists already; add --overwrite" in refused(*arguments)
+    assert out.read_text() == "old"
     assert elmore(*arguments, "--overwrite").code == 0
     assert [json.loads(line)["tokens"] for line in out.read_text().splitlines()] == [["new"]]
 

@@ -16,8 +16,8 @@ import pytest
 
 from elmore import Elmo
 from elmore.embed import corpus as corpus_module
-from elmore.embed import spool_folder
 from elmore.embed.block_files import BlockSpool
+from elmore.embed.corpus import spool_folder
 from elmore.pretrain.trainer import Trainer
 from elmore.senses import build as build_module
 from elmore.tasks.fit import _Learner

@@ -1,6 +1,7 @@
 """Vectors and indexes in the files of vector stores, as they were."""
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,13 @@ def test_parquet_of_parts(parts: Path, tmp_path: Path) -> None:
     half = rows(tmp_path / "half.parquet")
     assert half.schema.field("vector").type == pa.list_(pa.float16(), 12)
     assert half["token"].equals(rows(parts)["token"])
+
+
+def test_a_file_of_someone_else_is_not_touched(parts: Path, tmp_path: Path) -> None:
+    (tmp_path / "all.parquet.part").write_text("mine")
+    export(parts, f"{tmp_path}/all.parquet")
+    assert (tmp_path / "all.parquet.part").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all.parquet", "all.parquet.part"]
 
 
 def test_memory_maps(parts: Path, tmp_path: Path) -> None:
@@ -139,6 +147,9 @@ def test_refusals(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         export(parts, f"{tmp_path}/b.parquet")
     with pytest.raises(ConfigError, match=r"does not end in \.parquet, in \.lance"):
         export(parts, f"{tmp_path}/a.txt")
+    if find_spec("lancedb"):
+        with pytest.raises(ConfigError, match=r"은행\.lance is no name of a table of LanceDB"):
+            export(parts, f"{tmp_path}/은행.lance")
     monkeypatch.setitem(__import__("sys").modules, "lancedb", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'elmore\[lancedb\]'"):
         export(parts, f"{tmp_path}/a.lance")

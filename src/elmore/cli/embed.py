@@ -99,7 +99,7 @@ def embed(
         check_out,
         embed_corpus,
         embed_lines,
-        spool_folder,
+        is_unfinished,
     )
 
     if out is not None and arguments.is_parts_folder(out):
@@ -111,7 +111,7 @@ def embed(
         )
     elif out is not None:
         check_out(Path(out))
-        if Path(out).exists() and not overwrite and not spool_folder(Path(out)).exists():
+        if Path(out).exists() and not overwrite and not is_unfinished(Path(out)):
             raise ConfigError(f"{out} exists already; add --overwrite, or choose another --out")
     options = CorpusOptions(layers, dtype, keep_sentence_marks, split_sentences, pooling)
     lines = (text for (text,) in read_input(texts, [text_field], max_line_bytes=max_line_bytes))
@@ -156,7 +156,7 @@ def embed(
         try:
             size = embed_corpus(elmo, lines, Path(out), options, on_progress)
         except KeyboardInterrupt:
-            kept = spool_folder(Path(out)).exists()
+            kept = is_unfinished(Path(out))
             raise KeyboardInterrupt("the same command resumes from here" if kept else "") from None
     if sys.stderr.isatty():
         sys.stderr.write(f"{out}: {size.n_texts:,} texts, {size.n_tokens:,} tokens\n")

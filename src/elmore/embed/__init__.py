@@ -2,7 +2,7 @@
 
 from elmore.embed.cache import WordCache
 from elmore.embed.calibrate import calibrate
-from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines, spool_folder
+from elmore.embed.corpus import CorpusOptions, embed_corpus, embed_lines, is_unfinished
 from elmore.embed.elmo import Elmo
 from elmore.embed.fill import BLANK, Filler, Substitutes
 from elmore.embed.results import TokenIds, TokenVectors, WordScores
@@ -25,5 +25,5 @@ __all__ = [
     "check_out",
     "embed_corpus",
     "embed_lines",
-    "spool_folder",
+    "is_unfinished",
 ]

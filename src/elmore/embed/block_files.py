@@ -22,6 +22,7 @@ from elmore.errors import DataError, FormatError
 from elmore.folders import begin_job, new_file
 
 FORMAT = "elmore-blocks-1"
+JOB = "job.json"
 
 _NOTHING = np.zeros((0, 0), dtype=np.float32)
 _BLOCK_ARRAYS = ("n_lines", "digest", "lengths", "tokens", "vectors")
@@ -46,7 +47,7 @@ class BlockSpool:
         """Begin, or resume, the run that `job` describes; the folder must be locked."""
         self.folder = folder
         self.n_blocks = 0
-        self.job = folder / "job.json"
+        self.job = folder / JOB
         begin_job(self.job, {"format": FORMAT, **job})
 
     def skip_finished(self, lines: Iterator[str]) -> Iterator[int]:

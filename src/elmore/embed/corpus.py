@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
 
-from elmore.embed.block_files import Block, BlockSpool
+from elmore.embed.block_files import FORMAT, JOB, Block, BlockSpool
 from elmore.embed.elmo import Elmo
 from elmore.embed.encode import encode_pooled, encode_words
 from elmore.embed.layers import Layers, check_layers, layers_dim
@@ -25,6 +25,7 @@ from elmore.embed.results import TokenVectors
 from elmore.embed.texts import TokenizedText
 from elmore.embed.writers import check_out, open_writer
 from elmore.errors import ConfigError
+from elmore.folders import is_format
 from elmore.locks import locked_folder
 from elmore.model.config import DType
 from elmore.text.sentences import check_language
@@ -140,6 +141,11 @@ def _embed_corpus(
 def spool_folder(out: Path) -> Path:
     """Return the folder of the finished blocks of an unfinished file."""
     return out.with_name(f"{out.name}.blocks")
+
+
+def is_unfinished(out: Path) -> bool:
+    """Return whether a run that writes this file was stopped before its end."""
+    return is_format(spool_folder(out) / JOB, FORMAT)
 
 
 def tokenized_blocks(

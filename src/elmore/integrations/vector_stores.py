@@ -5,6 +5,7 @@ of an index also `sentence`. What stores want beyond that (pgvector, Qdrant, any
 is a few lines: docs/howto/export-vectors.md. Needs pyarrow, and lancedb for its tables.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from elmore.corpus.compression import damaged
 from elmore.corpus.parts import MANIFEST
 from elmore.embed.vector_parts import VectorParts, read_batches
 from elmore.errors import ConfigError, FormatError, MissingExtraError
-from elmore.folders import new_file, new_folder
+from elmore.folders import new_folder, new_output
 from elmore.model.config import DType
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.index_file import FACTS
@@ -177,7 +178,7 @@ def write_parquet(stream: VectorStream, path: Path) -> None:
     _arrow()
     from pyarrow import parquet  # noqa: PLC0415  an extra
 
-    with new_file(path) as beside, parquet.ParquetWriter(beside, stream.schema) as writer:
+    with new_output(path) as beside, parquet.ParquetWriter(beside, stream.schema) as writer:
         for batch in stream.batches():
             writer.write_batch(batch)
 
@@ -226,6 +227,11 @@ def write_lancedb(stream: VectorStream, path: Path) -> None:
         import lancedb  # noqa: PLC0415  an extra
     except ImportError:
         raise MissingExtraError("a table of LanceDB", "lancedb") from None
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", path.stem):
+        raise ConfigError(
+            f"{path.name} is no name of a table of LanceDB; expected ASCII letters, digits, _, - "
+            "and . before .lance"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
         table = lancedb.connect(work).create_table(path.stem, stream.reader())
