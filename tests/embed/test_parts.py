@@ -54,6 +54,12 @@ def test_all_vectors_are_there(
         np.testing.assert_allclose(one.vectors, wanted.vectors, atol=5e-6, rtol=0)
 
 
+def test_parts_without_words(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\x01\x01\x01\n")
+    english = Elmo(tiny_elmo.model, tokenizer="english")
+    assert list(embed(english, [tmp_path / "empty.txt"], tmp_path / "out")) == []
+
+
 def test_other_programs_read_the_folder_as_one(
     tiny_elmo: Elmo, corpus: list[Path], tmp_path: Path
 ) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from elmore import Elmo
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.induce import (
     find_senses,
     sampled_rows,
 )
 from elmore.senses.occurrences import occurrences_of
-from elmore.senses.pictures import draw_heat_maps, draw_map
+from elmore.senses.pictures import check_picture, draw_heat_maps, draw_map
 
 
 @pytest.mark.parametrize("projection", ["pca", "tsne"])
@@ -34,6 +34,13 @@ def test_a_map(
     assert path.stat().st_size > 10_000
     with pytest.raises(DataError, match="occurs 1 times; a map needs at least 3"):
         draw_map(by_layer, [replace(found[0], rows=rows[:1])], "bank", path)
+
+
+@pytest.mark.parametrize("name", ["map.txt", "map", "map.pgf"])
+def test_no_picture(name: str) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need elmore[pictures]")
+    with pytest.raises(ConfigError, match=f"{name} is no picture; expected a name that ends in"):
+        check_picture(Path(name))
 
 
 @pytest.mark.parametrize("word", ["bank", "사과"])

@@ -132,4 +132,6 @@ def _text(tokens: list[str], rows: list[Any]) -> TokenVectors:
 
 def _matrix(column: Any) -> Any:
     """Return a column of vectors as an array, (rows, D)."""
-    return column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), -1)
+    return (
+        column.flatten().to_numpy(zero_copy_only=False).reshape(len(column), column.type.list_size)
+    )

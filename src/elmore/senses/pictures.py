@@ -33,11 +33,11 @@ _CONTEXT = 16  # characters shown on either side of a word
 def check_picture(path: Path) -> None:
     """Refuse a file whose suffix is of no kind of picture, before anything takes time."""
     figure = _pyplot().figure()
-    known = figure.canvas.get_supported_filetypes()
+    known = figure.canvas.get_supported_filetypes().keys() - {"pgf"}  # which needs LaTeX
     _pyplot().close(figure)
     if path.suffix[1:].lower() not in known:
         raise ConfigError(
-            f"{path} is no picture; expected a name that ends in .{', .'.join(known)}"
+            f"{path} is no picture; expected a name that ends in .{', .'.join(sorted(known))}"
         )
 
 
