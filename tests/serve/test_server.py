@@ -114,6 +114,7 @@ def test_the_key_comes_from_the_environment(start: Start) -> None:
         (["--port", "-1"], "expected a whole number"),
         (["--host", "no.such.host.invalid"], "there is no host"),
         (["--max-texts", "0"], "max_texts is 0"),
+        (["--api-key", ""], "the API key is empty; give one"),
         (["--max-queue-texts", "5"], "max_queue_texts is 5"),
         (["--timeout-s", "0"], "timeout_s is 0"),
         (["--model", "a=tiny", "--model", "b/a"], "two of them are the model 'a'"),

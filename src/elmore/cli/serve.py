@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
 from elmore.cli import arguments
-from elmore.errors import MissingExtraError
+from elmore.errors import ConfigError, MissingExtraError
 from elmore.serve.limits import Limits
 
 _KEY_VARIABLE = "ELMORE_API_KEY"
@@ -79,6 +79,13 @@ def serve(
     from elmore.formats import bundled_models
     from elmore.serve.server import serve as run
 
+    key = os.environ.get(_KEY_VARIABLE) if api_key is None else api_key
+    if key == "":
+        raise ConfigError(
+            f"the API key is empty; give one (--api-key, {_KEY_VARIABLE}), or unset it to let "
+            "everybody in"
+        )
+
     def say(address: str) -> None:
         sys.stdout.write(f"elmore serves at {address} (Ctrl-C stops it)\n")
         sys.stdout.flush()
@@ -93,7 +100,7 @@ def serve(
         host=host,
         port=port,
         limits=checked,
-        api_key=api_key or os.environ.get(_KEY_VARIABLE) or None,
+        api_key=key,
         allow_origins=allow_origin or [],
         on_start=say,
         on_warning=warn,
