@@ -169,8 +169,8 @@ def prepare_run(
         start=start.model.fingerprint() if start else None,
         static=_describe_static(recipe, begun),
     )
-    has_begun = begun is not None and (folder / LAST).exists()  # until then nothing depends on it
-    if begun and has_begun:
+    has_checkpoint = (folder / LAST).exists()  # until then nothing depends on run.json
+    if begun and has_checkpoint:
         _check_same(begun, content, folder)
     for made in (CORPUS, STATIC, NEW_MODEL):
         remove_unfinished(folder / made)  # by a run that was killed
@@ -187,7 +187,7 @@ def prepare_run(
     if content.static is not None:
         manifest = CorpusFile(**fingerprint(folder / CORPUS / MANIFEST))
         content = msgspec.structs.replace(content, corpus=manifest)
-    if not has_begun and not _is_same_static(begun, content):
+    if not has_checkpoint and not _is_same_static(begun, content):
         for made in (STATIC, SKIPGRAM):
             shutil.rmtree(folder / made, ignore_errors=True)
     write_json(path, content)

@@ -131,7 +131,9 @@ class DocumentReader(Reader):
                 size = len(one.tokens) if one.text is None else len(one.text)
             else:
                 size = len(one) if isinstance(one, str) else len(_document(one, place).tokens)
-            for cluster in _clusters(y, place):
+            if not isinstance(y, Sequence) or isinstance(y, str):
+                raise DataError(f"the clusters of document {place} are {shown(y)}; expected a list")
+            for cluster in y:
                 for start, end in _spans(cluster):
                     if not 0 <= start < end <= size:
                         raise DataError(
@@ -261,12 +263,6 @@ def distinct_clusters(y: Any) -> list[Cluster]:
         if own:
             found.append(tuple(own))
     return found
-
-
-def _clusters(y: Any, place: int) -> Sequence[Any]:
-    if not isinstance(y, Sequence) or isinstance(y, str):
-        raise DataError(f"the clusters of document {place} are {shown(y)}; expected a list")
-    return y
 
 
 def _spans(cluster: Any) -> list[Span]:

@@ -127,12 +127,11 @@ class WordTags(LabelAnswers):
 
     def probabilities(self, network: Any, scores: Any, batch: Batch) -> list[Any]:
         """Return the CRF's marginals, (words, K) for each sentence."""
-        mask = batch.sides[0].mask
         with torch.enable_grad():
-            found = network.crf.marginals(scores, mask)
+            found = network.crf.marginals(scores, batch.sides[0].mask)
         return [
-            row[keep].double().numpy()[: one.n_tokens]
-            for row, keep, one in zip(found, mask, batch.readings, strict=True)
+            row[: one.n_tokens].double().numpy()
+            for row, one in zip(found, batch.readings, strict=True)
         ]
 
     def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> LabelEvaluation:
