@@ -126,6 +126,57 @@ def test_a_model_without_a_softmax(client: TestClient) -> None:
     assert "no calibration" in check_refusal(response, 422)
 
 
+def test_blanks_are_counted_as_tokens(make_app: Make) -> None:
+    with TestClient(make_app(max_tokens=20)) as client:
+        glued = {"texts": ["a___" * 15]}  # one token of a tokenizer that knows no blanks
+        assert "30 tokens" in check_refusal(client.post("/fill", json=glued), 422)
+        assert client.post("/fill", json={"texts": ["a___" * 5]}).is_success
+
+
+def test_many_blanks(client: TestClient) -> None:
+    response = client.post("/fill", json={"texts": ["___ " * 600]})
+    assert "360,000 tokens around them" in check_refusal(response, 422)
+    response = client.post("/fill", json={"texts": ["___ " * 400], "n": 2})
+    assert len(response.json()["results"]) == 400
+
+
+def test_a_token_too_long_for_npz(client: TestClient) -> None:
+    body = {"texts": [["a" * 100_000, *"a" * 1000]]}
+    response = client.post("/embed", json=body, headers={"Accept": "application/x-npz"})
+    assert "a token is too long for application/x-npz" in check_refusal(response, 422)
+
+
+def test_many_empty_tokens(make_app: Make) -> None:
+    with TestClient(make_app(max_tokens=20)) as client:
+        response = client.post("/embed", json={"texts": [[""] * 1000]})
+        assert "1,000 characters" in check_refusal(response, 422)
+
+
+def test_a_client_that_hangs_up_within_its_body(make_app: Make) -> None:
+    app = make_app()
+    sent: list[Any] = []
+    messages = iter(
+        [
+            {"type": "http.request", "body": b'{"texts"', "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+    )
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": "/embed",
+        "raw_path": b"/embed", "query_string": b"",
+        "headers": [(b"content-type", b"application/json")],
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 400
+
+
 def test_the_key(make_app: Make) -> None:
     with TestClient(make_app(api_key="secret é"[:6])) as client:
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "secret"},

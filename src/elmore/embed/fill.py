@@ -25,10 +25,17 @@ from torch import Tensor
 
 from elmore.checks import one_of
 from elmore.embed.encode import encode_words
-from elmore.embed.texts import Texts, TokenizedText
+from elmore.embed.texts import Texts, TokenizedText, tokenize
 from elmore.embed.word_scores import softmax_of
 from elmore.errors import ConfigError, DataError
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, normalize
+from elmore.text import (
+    BEGIN_SENTENCE,
+    END_SENTENCE,
+    UNKNOWN,
+    Normalization,
+    Tokenizer,
+    normalize,
+)
 
 if TYPE_CHECKING:
     from elmore.embed.elmo import Elmo
@@ -95,14 +102,15 @@ class Filler:
         if n < 1:
             raise ConfigError(f"n is {n}; expected at least 1 word for each place")
         n = min(n, len(self.vocab) - len(self._left_out))
-        tokenized = self._tokenize(texts)
+        elmo = self.elmo
+        tokenized = tokenize_blanks(texts, elmo.tokenizer, elmo.model.normalization)
         places = [
             (number, place)
             for number, text in enumerate(tokenized)
             for place in self._places(text.tokens, word, number)
         ]
         contexts = encode_words(
-            self.elmo,
+            elmo,
             tokenized,
             layers="context",
             keep_sentence_marks=False,
@@ -118,20 +126,6 @@ class Filler:
                 words = tuple(self.vocab.words[row] for row in rows)
                 tokens = tokenized[number].tokens
                 found.append(Substitutes(number, tokens, place, words, probabilities))
-        return found
-
-    def _tokenize(self, texts: Texts) -> list[TokenizedText]:
-        """Tokenize texts; strings are split at their blanks first."""
-        given = self.elmo._tokenize(["" if isinstance(text, str) else text for text in texts])
-        found = []
-        for text, listed in zip(texts, given, strict=True):
-            tokens = list(listed.tokens)
-            parts = _BLANKS.split(text) if isinstance(text, str) else []
-            for number, part in enumerate(parts):
-                tokens += [BLANK] * (number > 0)
-                tokens += [token.text for token in self.elmo.tokenizer(part)]
-            blanked = (BLANK if _BLANKS.fullmatch(token) else token for token in tokens)
-            found.append(TokenizedText(tuple(blanked), None))
         return found
 
     def _places(self, tokens: Sequence[str], word: str | int | None, number: int) -> list[int]:
@@ -152,6 +146,23 @@ class Filler:
                 f"{word!r} is not a token of text {number}; name one of {', '.join(tokens)}"
             )
         return [tokens.index(word)]
+
+
+def tokenize_blanks(
+    texts: Texts, tokenizer: Tokenizer, normalization: Normalization | None
+) -> list[TokenizedText]:
+    """Tokenize texts; strings are split at their blanks first."""
+    given = ["" if isinstance(text, str) else text for text in texts]
+    found = []
+    for text, listed in zip(texts, tokenize(given, tokenizer, normalization), strict=True):
+        tokens = list(listed.tokens)
+        parts = _BLANKS.split(text) if isinstance(text, str) else []
+        for number, part in enumerate(parts):
+            tokens += [BLANK] * (number > 0)
+            tokens += [token.text for token in tokenizer(part)]
+        blanked = (BLANK if _BLANKS.fullmatch(token) else token for token in tokens)
+        found.append(TokenizedText(tuple(blanked), None))
+    return found
 
 
 def _chunks(items: list[tuple[int, int]], size: int) -> Iterator[list[tuple[int, int]]]:

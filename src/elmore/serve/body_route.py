@@ -12,7 +12,10 @@ from typing import Any
 from fastapi import Request
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+
+from elmore.serve.refusals import Refused
 
 
 class BodyRoute(APIRoute):
@@ -32,6 +35,8 @@ class BodyRoute(APIRoute):
                 body = validate(await request.body())
             except ValidationError:
                 return await explain(request)
+            except ClientDisconnect:
+                raise Refused(400, "the body ended too early") from None
             given = {name: request.headers.get(alias) for name, alias in headers}
             answer: Response = await endpoint(body=body, **given)
             return answer

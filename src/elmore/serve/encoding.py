@@ -27,6 +27,7 @@ JSON: MediaType = "application/json"
 NPZ: MediaType = "application/x-npz"
 ARROW: MediaType = "application/vnd.apache.arrow.stream"
 
+_MAX_TOKEN_BYTES = 2**26  # of the tokens of an .npz
 _MAX_IN_LOOP = 2**15  # numbers that are encoded at once in the event loop: a few milliseconds
 
 
@@ -107,6 +108,9 @@ def json_text(result: TextResult, encoding: str) -> bytes:
 
 def npz(results: Sequence[TextResult]) -> bytes:
     """Return an .npz: for text i the arrays `i`, `i.tokens` and, of raw texts, `i.spans`."""
+    n_bytes = sum(4 * len(one.tokens) * max(map(len, one.tokens), default=0) for one in results)
+    if n_bytes > _MAX_TOKEN_BYTES:  # each of a text takes as much as its longest
+        raise Refused(422, f"a token is too long for {NPZ}; expected words, or ask for {JSON}")
     arrays: dict[str, npt.NDArray[Any]] = {}
     for number, one in enumerate(results):
         arrays[str(number)] = one.vectors

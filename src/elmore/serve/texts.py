@@ -26,6 +26,7 @@ from elmore.serve.registry import ServedModel
 from elmore.text import Normalization, Tokenizer
 
 Text = str | Sequence[str]
+Tokenize = Callable[[Sequence[Text], Tokenizer, Normalization | None], list[TokenizedText]]
 
 _MAX_IN_LOOP = 300  # characters that are tokenized in the event loop: less than a millisecond
 
@@ -42,7 +43,11 @@ class TextReader:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def tokenize(
-        self, texts: Sequence[Text], tokenizer: Tokenizer, normalization: Normalization | None
+        self,
+        texts: Sequence[Text],
+        tokenizer: Tokenizer,
+        normalization: Normalization | None,
+        tokenize: Tokenize = tokenize,
     ) -> list[TokenizedText]:
         """Return the tokens of texts, or refuse them."""
         n_characters = self._check(texts)
@@ -91,8 +96,9 @@ class TextReader:
             raise Refused(
                 422, f"got {len(texts):,} texts; expected at most {limits.max_texts:,} at a time"
             )
-        n_characters = sum(
-            len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts
+        n_characters = sum(  # an empty token counts too
+            len(text) if isinstance(text, str) else sum(len(token) or 1 for token in text)
+            for text in texts
         )
         if n_characters > limits.max_characters:
             raise Refused(
