@@ -55,6 +55,14 @@ def test_the_oldest_go_first() -> None:
     assert encoded == ["x", "y", "z", "x"]
 
 
+def test_very_long_words_are_not_kept() -> None:
+    cache = WordCache(2, 2, None, torch.device("cpu"))
+    words = ["x", "y" * 1000, "zz"]
+    for _ in range(2):
+        assert torch.equal(cache.vectors(words, encode), encode(words))
+    assert (len(cache), cache.hits) == (2, 2)
+
+
 def test_a_full_cache_does_not_change_vectors(tiny_elmo: Elmo) -> None:
     texts = [[f"w{i}", f"w{i + 1}"] for i in range(40)]
     small = Elmo(tiny_elmo.model, cache_words=3, max_batch_tokens=12)

@@ -108,6 +108,20 @@ def test_another_run_is_not_mixed_in(tiny_model: Path, tmp_path: Path) -> None:
         embed_corpus(Elmo.from_pretrained(tiny_model), lines, out, options, nothing)
 
 
+def test_texts_that_differ_only_in_where_they_end(tiny_model: Path, tmp_path: Path) -> None:
+    out, options = tmp_path / "out.npz", CorpusOptions(block_numbers=40 * 12)
+    elmo = Elmo.from_pretrained(tiny_model)
+
+    def stop(n_texts: int, n_tokens: int) -> None:
+        if (out.parent / "out.npz.blocks/000000.npz").exists():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        embed_corpus(elmo, ["a\nb", "c"] * 60, out, options, stop)
+    with pytest.raises(DataError, match="made from other text"):
+        embed_corpus(elmo, ["a", "b\nc"] * 60, out, options, nothing)
+
+
 def test_a_second_run_is_refused_while_the_first_writes(tiny_model: Path, tmp_path: Path) -> None:
     lines = write_corpus(tmp_path / "corpus.txt", 60).read_text().splitlines()
     out, options = tmp_path / "out.npz", CorpusOptions(block_numbers=40 * 12)

@@ -93,3 +93,27 @@ def test_refused(tiny_elmo: Elmo) -> None:
         Elmo(tiny_elmo.model, precision="int8")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="textbook engine has float32 only"):
         Elmo(tiny_elmo.model, precision="bfloat16", engine="textbook")
+
+
+def test_whatever_torch_makes_by_default(tiny_model: Path) -> None:
+    expected = Elmo.from_pretrained(tiny_model)
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = Elmo.from_pretrained(tiny_model)
+        for layers in ("all", "mix"):
+            for a, b in zip(
+                expected.encode_tokens(TEXTS, layers=layers),  # type: ignore[arg-type]
+                found.encode_tokens(TEXTS, layers=layers),  # type: ignore[arg-type]
+                strict=True,
+            ):
+                np.testing.assert_array_equal(a.vectors, b.vectors)
+        np.testing.assert_array_equal(expected.encode(TEXTS), found.encode(TEXTS))
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_loaded_in_inference_mode(tiny_model: Path) -> None:
+    with torch.inference_mode():
+        found = Elmo.from_pretrained(tiny_model)
+    expected = Elmo.from_pretrained(tiny_model)
+    np.testing.assert_array_equal(expected.encode(TEXTS), found.encode(TEXTS))

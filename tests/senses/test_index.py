@@ -16,6 +16,7 @@ from elmore.senses.build import build_index
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.index_file import IndexConfig
 from elmore.senses.neighbours import neighbours
+from elmore.text import Token
 
 LINES = [f"the bank {k} of the river" if k % 3 else f"은행 {k} 의 돈" for k in range(40)]
 ALL = IndexConfig(layers=(0, 2))
@@ -109,6 +110,35 @@ def test_a_killed_build_goes_on_to_the_same_files(
     build(tiny_elmo, tmp_path / "cut", config)
     for path in whole.folder.iterdir():
         assert (tmp_path / "cut" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_lone_surrogates_after_a_kill(tiny_elmo: Elmo, tmp_path: Path) -> None:
+    lines = ["\ud800x of the river", "\udfffx of the bank"] * 10
+
+    def cut() -> Iterator[str]:
+        yield from lines[:9]
+        raise KeyboardInterrupt
+
+    whole = build(tiny_elmo, tmp_path / "whole", lines=lines)
+    assert len(whole.rows("?x")) == 20
+    with pytest.raises(KeyboardInterrupt):
+        build_index(tiny_elmo, cut(), tmp_path / "cut", ALL, source=[{"name": "text"}])
+    build(tiny_elmo, tmp_path / "cut", lines=lines)
+    for path in whole.folder.iterdir():
+        assert (tmp_path / "cut" / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+@pytest.mark.parametrize("between", [" ", "\n"])
+def test_tokens_of_several_words(tiny_model: Path, tmp_path: Path, between: str) -> None:
+    class Phrases:
+        name = "phrases"
+
+        def __call__(self, text: str) -> list[Token]:
+            return [Token(f"New{between}York", 0, 8), Token("bank", 9, 13)]
+
+    elmo = Elmo.from_pretrained(tiny_model, tokenizer=Phrases())
+    with pytest.raises(DataError, match="needs tokens without spaces and line breaks"):
+        build(elmo, tmp_path / "index")
 
 
 def test_a_second_build_is_refused_while_the_first_runs(tiny_elmo: Elmo, tmp_path: Path) -> None:

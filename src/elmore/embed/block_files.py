@@ -21,7 +21,7 @@ from elmore.embed.texts import TokenizedText
 from elmore.errors import DataError, FormatError
 from elmore.folders import begin_job, new_file
 
-FORMAT = "elmore-blocks-1"
+FORMAT = "elmore-blocks-2"
 JOB = "job.json"
 
 _NOTHING = np.zeros((0, 0), dtype=np.float32)
@@ -148,5 +148,6 @@ def _read_array(archive: zipfile.ZipFile, name: str, max_bytes: int) -> npt.NDAr
 def _digest(lines: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for line in lines:
-        digest.update(line.encode("utf-8", "surrogatepass") + b"\n")
+        content = line.encode("utf-8", "surrogatepass")
+        digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()

@@ -41,6 +41,9 @@ def read_cached_words(path: Path, model: Pretrained, name: str | Path) -> WordVe
     return WordVectors(model.vocab, torch.from_numpy(rows))
 
 
+_MAX_CHARACTERS = 200  # of a word that is cached: what is longer is hardly seen again
+
+
 class WordCache:
     """Holds the vectors of up to `max_words` words, and all `fixed` ones, which a file gave."""
 
@@ -55,7 +58,9 @@ class WordCache:
         self._n_fixed = len(fixed.vocab) if fixed else 0
         # Allocated whole; the system backs only the rows that are written.
         with torch.inference_mode(False):  # it outlives the mode it was made in
-            self._table = torch.empty(self._n_fixed + max_words, projection_dim, device=device)
+            self._table = torch.empty(
+                self._n_fixed + max_words, projection_dim, dtype=torch.float32, device=device
+            )
         self._lock = Lock()  # one Elmo may serve several threads
         after_fork_in_child(self._unlock)
         self._rows: dict[str, int] = {}
@@ -114,7 +119,9 @@ class WordCache:
     def _add(self, words: Sequence[str], vectors: Tensor) -> None:
         """Cache new words; the oldest are dropped first."""
         rows = []
-        for word in words[: self.max_words]:
+        short = [place for place, word in enumerate(words) if len(word) <= _MAX_CHARACTERS]
+        kept = short[: self.max_words]
+        for word in (words[place] for place in kept):
             if len(self._ring) < self.max_words:
                 self._ring.append(word)
             else:
@@ -123,4 +130,4 @@ class WordCache:
             self._rows[word] = self._n_fixed + self._next
             rows.append(self._rows[word])
             self._next = (self._next + 1) % self.max_words
-        self._table[rows] = vectors[: len(rows)]
+        self._table[rows] = vectors[kept]

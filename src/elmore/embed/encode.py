@@ -76,7 +76,7 @@ def encode_pooled(
     convert = converter(output, dtype)
     dim = layers_dim(layers, elmo.dim)
     shape = (elmo.n_layers, dim) if layers == "all" else (dim,)
-    pooled = torch.zeros(len(texts), *shape, device=elmo.reader.device)
+    pooled = torch.zeros(len(texts), *shape, dtype=torch.float32, device=elmo.reader.device)
     for i, everything in elmo.reader.read([text.tokens for text in texts]):
         pooled[i] = pool(select_layers(everything, layers, elmo.mix), pooling)
         on_progress(len(texts[i].tokens))

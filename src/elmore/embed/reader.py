@@ -95,7 +95,7 @@ class Reader:
     def engine(self) -> Engine:
         """What runs the network; rebuilt when its weights have changed, as in training."""
         weights = [
-            (id(weight), weight._version)
+            (id(weight), 0 if weight.is_inference() else weight._version)
             for module in self._modules
             for weight in module._parameters.values()
             if weight is not None

@@ -163,7 +163,7 @@ class FastEngine:
 
     def token_vectors(self, token_ids: Tensor) -> Tensor:
         """Encode words, half of them in each thread, or all in one where they are few."""
-        vectors = torch.empty(len(token_ids), self.projection_dim)
+        vectors = torch.empty(len(token_ids), self.projection_dim, dtype=torch.float32)
         n_parts = 1 if len(token_ids) <= PRODUCT_WORDS else 2
 
         def encode(part: int) -> None:
@@ -180,7 +180,7 @@ class FastEngine:
         """Read sentences, each direction in its thread."""
         steps = _Steps.of(sentences.lengths)
         n_layers, p = self.stacks[0].config.n_layers + 1, self.projection_dim
-        layers = torch.empty(n_layers, len(sentences.words), 2 * p)
+        layers = torch.empty(n_layers, len(sentences.words), 2 * p, dtype=torch.float32)
         states: list[LstmState | None] = [state.forward, state.backward] if state else [None, None]
 
         def read(direction: int) -> None:

@@ -83,7 +83,7 @@ class TableCnn:
         order = written.argsort(stable=True)
         lengths = written[order].tolist()
         n_rows = -(-n_words // PRODUCT_WORDS) * PRODUCT_WORDS
-        x = torch.zeros(n_rows, sum(len(bias) for bias in self.biases))
+        x = torch.zeros(n_rows, sum(map(len, self.biases)), dtype=torch.float32)
         start = 0
         while start < n_words:
             # As many words as fit, all convolved up to the end of the longest.

@@ -55,7 +55,7 @@ class ScalarMix(nn.Module):
         self.w = nn.Parameter(
             _logits([1.0] * n_weights if weights is None else weights, n_weights), trainable
         )
-        self.gamma = nn.Parameter(torch.tensor(float(gamma)), trainable)
+        self.gamma = nn.Parameter(torch.tensor(gamma, dtype=torch.float32), trainable)
         self.dropout = nn.Dropout(dropout)
 
     @property
@@ -100,4 +100,4 @@ def _logits(weights: Sequence[float], n_layers: int) -> Tensor:
         raise ConfigError(f"{len(weights)} mix weights for {n_layers} layers; expected one each")
     if not all(0.0 <= s < math.inf for s in weights) or sum(weights) == 0.0:
         raise ConfigError(f"mix weights are {list(weights)}; expected none below 0, not all 0")
-    return torch.tensor([float(s) for s in weights]).log()
+    return torch.tensor(weights, dtype=torch.float32).log()

@@ -141,7 +141,7 @@ class IndexBuilder:
     def _read_words(self) -> list[str]:
         path = self.folder / WORDS
         try:
-            found = path.read_text("utf-8").split("\n")[:-1]
+            found = path.read_bytes().decode().split("\n")[:-1]
         except UnicodeDecodeError:
             raise FormatError(f"{path} is damaged: it is not UTF-8; {FIX}") from None
         if len(found) != self.facts.n_words:
@@ -186,7 +186,7 @@ class IndexBuilder:
         """Write the wanted occurrences of some lines; return how many there are."""
         files = self.files
         kept: list[tuple[list[str], list[int]]] = []
-        for tokens in self.reading.sentences(lines):
+        for tokens in map(_as_stored, self.reading.sentences(lines)):
             places = [place for place, word in enumerate(tokens) if self._take(word)]
             if places:
                 kept.append((tokens, places))
@@ -205,7 +205,7 @@ class IndexBuilder:
                         "leave the layer out"
                     )
                 files[vectors_file(layer)].write(stored.tobytes())
-            sentence = " ".join(tokens).encode("utf-8", "replace") + b"\n"
+            sentence = f"{' '.join(tokens)}\n".encode()
             files[SENTENCES].write(sentence)
             self.facts.sentence_bytes += len(sentence)
             files[ENDS].write(self.facts.sentence_bytes.to_bytes(8, "little"))
@@ -238,7 +238,7 @@ class IndexBuilder:
         number = self.numbers.setdefault(word, len(self.numbers))
         if number == len(self.counts):
             self.counts.append(0)
-            line = f"{word}\n".encode("utf-8", "replace")
+            line = f"{word}\n".encode()
             self.files[WORDS].write(line)
             self.facts.word_bytes += len(line)
             self.facts.n_words += 1
@@ -247,6 +247,18 @@ class IndexBuilder:
             return False
         self.counts[number] += 1
         return True
+
+
+def _as_stored(tokens: list[str]) -> list[str]:
+    """Return tokens as an index stores them, a question mark for each lone surrogate."""
+    line = " ".join(tokens).encode("utf-8", "replace").decode()
+    if line.count(" ") >= len(tokens) or "\n" in line:
+        token = next(token for token in tokens if " " in token or "\n" in token)
+        raise DataError(
+            f"the tokenizer made the token {token!r}; an index needs tokens without spaces and "
+            "line breaks: use another tokenizer"
+        )
+    return line.split(" ")
 
 
 def check_same(begun: IndexFile, asked: IndexFile, folder: AnyPath) -> None:
