@@ -204,3 +204,13 @@ def test_progress_is_shown_only_if_asked(
         assert "encoding" in captured.err
         assert "100%" in captured.err
         assert len(shown) == len(quiet)
+
+
+def test_one_word_is_no_list_of_words(tiny_elmo: Elmo) -> None:
+    with pytest.raises(DataError, match=r"give a list of words, such as \['bank'\]"):
+        tiny_elmo.word_vectors("bank")
+
+
+def test_a_generator_with_progress(tiny_elmo: Elmo) -> None:
+    found = tiny_elmo.encode((text for text in ("a b", "c")), show_progress=True)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found, tiny_elmo.encode(["a b", "c"]))

@@ -97,6 +97,7 @@ def test_given_tokens_are_normalized_once(monkeypatch: pytest.MonkeyPatch) -> No
     ("texts", "message"),
     [
         ("one string", "got one string"),
+        (None, "got None; give a list of texts"),
         ([3], "text 0 is of type int"),
         (["a", b"bytes"], "text 1 is of type bytes"),
         ([["a", None]], "text 0 has the token None"),

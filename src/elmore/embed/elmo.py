@@ -27,7 +27,7 @@ from elmore.embed.similarity import cosines
 from elmore.embed.texts import Texts, TokenizedText, choose_tokenizer, tokenize
 from elmore.embed.token_ids import padded_ids
 from elmore.embed.word_scores import score_words
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, DataError
 from elmore.formats import (
     Pretrained,
     push_to_hub,
@@ -250,10 +250,11 @@ class Elmo:
         cosines spread out; there is none for "mix". `show_progress` draws a progress bar on
         standard error.
         """
-        with text_bar(texts, shown=show_progress) as on_progress:
+        tokenized = self._tokenize(texts)
+        with text_bar(tokenized, shown=show_progress) as on_progress:
             return encode_words(
                 self,
-                self._tokenize(texts),
+                tokenized,
                 layers=layers,
                 keep_sentence_marks=keep_sentence_marks,
                 standardize=standardize,
@@ -277,10 +278,11 @@ class Elmo:
         Only the text's own words are pooled: no padding, no sentence marks. A text without words
         gets zeros. `show_progress` draws a progress bar on standard error.
         """
-        with text_bar(texts, shown=show_progress) as on_progress:
+        tokenized = self._tokenize(texts)
+        with text_bar(tokenized, shown=show_progress) as on_progress:
             return encode_pooled(
                 self,
-                self._tokenize(texts),
+                tokenized,
                 pooling=pooling,
                 layers=layers,
                 output=output,
@@ -310,6 +312,8 @@ class Elmo:
 
     def word_vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the context-free vectors of words, (words, D / 2): half of layer 0."""
+        if isinstance(words, str):
+            raise DataError(f"got one string; give a list of words, such as [{words!r}]")
         words = [normalize(word, self.model.normalization) for word in words]
         distinct = {word: row for row, word in enumerate(dict.fromkeys(words))}
         vectors = self.reader.token_vectors(list(distinct))

@@ -59,6 +59,8 @@ def tokenize(
     """
     if isinstance(texts, str | bytes):
         raise DataError("got one string; give a list of texts, such as [text]")
+    if texts is None:
+        raise DataError("got None; give a list of texts, such as [text]")
     return [
         _tokenize_one(text, place, tokenizer, normalization) for place, text in enumerate(texts)
     ]
