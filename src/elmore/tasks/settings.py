@@ -119,7 +119,7 @@ class TaskSettings:
     patience: int = 4
     """Early stopping: epochs without a new best dev score after which training ends."""
     class_weight: ClassWeight = "none"
-    """balanced: rare labels weigh more in the loss."""
+    """balanced: rare labels weigh more in the loss, of classify and pair alone."""
     dev_share: float = 0.1
     """The share of the training examples that is held out for early stopping where no dev set is
     given."""
