@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from elmore.metadata import (
 from elmore.stores import AnyPath
 
 _OURS = "elmore-unfinished"  # in each folder that is being made, so that it is known for ours
+_OLD = "old"  # in it, what is being replaced
 
 
 def read_json(path: AnyPath) -> dict[str, Any]:
@@ -130,6 +131,28 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def replaced_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
+    """Give the name of a folder to make, and put that in the place of `folder`: all or nothing.
+
+    It gets everything that is in `folder` now, but the `files`, which are its maker's.
+    """
+    remove_unfinished(folder)
+    with _own_folder(folder) as work:
+        made = work / "new"
+        yield made
+        if folder.exists():
+            shutil.copytree(
+                folder, made, dirs_exist_ok=True,
+                ignore=lambda at, names: set(names) & set(files) if Path(at) == folder else (),
+            )  # fmt: skip
+            for path in (*made.rglob("*"), made):
+                sync(path)
+            folder.rename(work / _OLD)
+        made.rename(folder)
+        sync(folder.parent)
+
+
+@contextmanager
 def _own_folder(path: Path) -> Iterator[Path]:
     """Give a folder beside `path` to make it in, and remove it at the end."""
     work = Path(tempfile.mkdtemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent))
@@ -138,11 +161,16 @@ def _own_folder(path: Path) -> Iterator[Path]:
         yield work
     finally:
         with suppress(OSError):
-            _remove_own_folder(work)
+            _remove_own_folder(work, path)
 
 
-def _remove_own_folder(work: Path) -> None:
-    """Remove a work folder, its mark last: if that is interrupted, the next run knows the rest."""
+def _remove_own_folder(work: Path, made: Path) -> None:
+    """Remove a work folder, its mark last: if that is interrupted, the next run knows the rest.
+
+    What was about to be replaced by `made`, and was not, goes back.
+    """
+    if (work / _OLD).exists() and not made.exists():
+        (work / _OLD).rename(made)
     for path in work.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -155,7 +183,7 @@ def remove_unfinished(folder: Path) -> None:
     """Remove what a killed program left of making a folder or file; no other may make it now."""
     for work in folder.parent.glob(f"{glob.escape(folder.name)}.*.part"):
         if (work / _OURS).is_file():
-            _remove_own_folder(work)
+            _remove_own_folder(work, folder)
         elif work.is_dir() and not any(work.iterdir()):  # killed before its mark was made
             work.rmdir()
 

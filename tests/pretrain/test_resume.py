@@ -2,7 +2,9 @@
 
 import json
 import os
+import random
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ from safetensors.torch import save_file
 
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.files import fingerprint
-from elmore.errors import ElmoreWarning
+from elmore.errors import ConfigError, ElmoreWarning
+from elmore.formats import read_pretrained
 from elmore.formats.checkpoint import read_checkpoint
 from elmore.pretrain.config import Recipe
+from elmore.pretrain.initial_network import Start
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.run import pretrain
 from elmore.pretrain.trainer import Report
@@ -137,6 +141,101 @@ def test_a_run_is_resumed_without_its_flags(tmp_path: Path, text: Path) -> None:
     assert run_elmore(["pretrain", "--out", str(run)]) == 0
     pretrain([text], whole, recipe)
     check_same(run, whole)
+
+
+def test_no_text_and_no_checkpoint_yet(
+    tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretrain([text], tmp_path / "base", small(n_epochs=0.2))
+    model = Start(read_pretrained(tmp_path / "base/model"))
+    run = tmp_path / "run"
+    with pytest.raises(CrashError):
+        pretrain([text], run, small(), start=model, on_update=crash_after(3))
+    assert not (run / "last.safetensors").exists()
+    assert "was begun from another model" in refused(capsys, "pretrain", "--out", run)
+    plain = tmp_path / "plain"
+    with pytest.raises(CrashError):
+        pretrain([text], plain, small(), on_update=crash_after(3))
+    said = refused(capsys, "pretrain", "--out", plain, "--min-count", "5")
+    assert "was begun with min_count = 1, now it is 5" in said
+    assert run_elmore(["pretrain", "--out", str(plain)]) == 0
+    pretrain([text], tmp_path / "whole", small())
+    check_same(plain, tmp_path / "whole")
+
+
+def test_a_model_keeps_the_files_of_its_user(tmp_path: Path, text: Path) -> None:
+    model = tmp_path / "run/model"
+    pretrain([text], tmp_path / "run", small(n_epochs=0.5))
+    before = (model / "model.safetensors").read_bytes()
+    (model / "README.md").write_text("my model")
+    (model / "notes").mkdir()
+    (model / "notes/config.json").write_text("mine")
+    pretrain([text], tmp_path / "run", small(n_epochs=1.0))
+    assert (model / "model.safetensors").read_bytes() != before
+    assert (model / "README.md").read_text() == "my model"
+    assert (model / "notes/config.json").read_text() == "mine"
+    assert not list((tmp_path / "run").glob("*.part"))
+
+
+def test_killed_while_its_model_was_replaced(tmp_path: Path, text: Path) -> None:
+    run = tmp_path / "run"
+    pretrain([text], run, small())
+    (run / "model/README.md").write_text("my model")
+    work = run / "model.a1.part"
+    work.mkdir()
+    (work / "elmore-unfinished").touch()
+    (run / "model").rename(work / "old")
+    pretrain([], run, small())
+    assert (run / "model/README.md").read_text() == "my model"
+    assert not work.exists()
+
+
+def test_a_model_that_is_a_link(tmp_path: Path, text: Path) -> None:
+    run = tmp_path / "run"
+    pretrain([text], run, small())
+    (run / "model").rename(tmp_path / "elsewhere")
+    (run / "model").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="holds model, which no training run made"):
+        pretrain([], run, small(n_epochs=3))
+
+
+def test_more_held_out_text_begins_a_new_best(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    shuffled = random.Random(1)
+    hard = [" ".join(shuffled.choices("abcdefghijklmnop", k=8)) for _ in range(60)]
+    text.write_text("the bank of the river\n" * 60 + "\n".join(hard) + "\n")
+
+    def train(n_tokens: int, n_epochs: float) -> int:
+        recipe = small(
+            held_out=0.2, max_held_out_tokens=n_tokens, n_epochs=n_epochs, evaluate_every=5,
+            checkpoint_every=5, decay="none",
+        )  # fmt: skip
+        found = pretrain([text], tmp_path / "run", recipe).held_out
+        assert found is not None
+        return found.n_predictions
+
+    few = train(1, 0.5)
+    assert train(100_000, 1.0) > 10 * few
+
+
+def test_held_out_text_of_one_word(tmp_path: Path) -> None:
+    text = write_text(tmp_path / "text.txt")
+    with text.open("a") as file:
+        file.write("the-end\n")
+    found = pretrain([text], tmp_path / "run", small(held_out=0.0001, n_epochs=0.2))
+    assert found.held_out is not None
+    assert found.held_out.n_words <= 2
+    assert (tmp_path / "run/model/config.json").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of bytes")
+def test_a_text_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    text = Path(os.fsdecode(bytes(tmp_path) + b"/caf\xe9.txt"))
+    write_text(text)
+    for _ in range(2):
+        pretrain([text], tmp_path / "run", small(n_epochs=0.2))
+    model = tmp_path / "run/model"
+    assert run_elmore(["calibrate", str(model), str(text), "--out", str(tmp_path / "c")]) == 0
 
 
 def test_flags_that_contradict_the_run(

@@ -48,6 +48,7 @@ from elmore.model.config import TokenEncoderConfig
 from elmore.text import Normalization, Vocab, tokenizer_by_name
 
 CONFIG, WEIGHTS, VOCAB, ALPHABET = "config.json", "model.safetensors", "vocab.txt", "alphabet.txt"
+FILES = (CONFIG, WEIGHTS, VOCAB, ALPHABET, CALIBRATION)
 FORMAT: Literal["elmore-bilm-1"] = "elmore-bilm-1"
 
 _TOKEN_ENCODERS: dict[str, type[TokenEncoderConfig]] = {

@@ -22,11 +22,17 @@ from elmore.corpus.manifest import MANIFEST, CorpusFile
 from elmore.corpus.prepare import OnStage, prepare
 from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError
-from elmore.folders import is_format, read_json, remove_unfinished, write_json
+from elmore.folders import (
+    is_format,
+    read_json,
+    remove_unfinished,
+    replaced_folder,
+    write_json,
+)
 from elmore.formats import Pretrained, write_native
 from elmore.formats.arrays import check_arrays
 from elmore.formats.checkpoint import read_checkpoint, remove_unfinished_checkpoint
-from elmore.formats.native import CONFIG
+from elmore.formats.native import CONFIG, FILES
 from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
 from elmore.metadata import convert_metadata
@@ -51,13 +57,13 @@ from elmore.pretrain.static_start import (
 )
 from elmore.pretrain.trainer import BEST, LAST, BestFacts, OnUpdate, Trainer
 from elmore.static import StaticVectors
-from elmore.stores import AnyPath
+from elmore.stores import AnyPath, as_paths
 
-CORPUS, MODEL, NEW_MODEL, RUN = "corpus", "model", "model.new", "run.json"
+CORPUS, MODEL, RUN = "corpus", "model", "run.json"
 
 # All that a run writes and replaces; its corpus is never replaced.
 _WRITTEN = (
-    MODEL, NEW_MODEL, RUN, LAST, BEST, METRICS, CURVE, TENSORBOARD, STATIC, SKIPGRAM,
+    MODEL, RUN, LAST, BEST, METRICS, CURVE, TENSORBOARD, STATIC, SKIPGRAM,
 )  # fmt: skip
 
 # The length of a run and how it is measured: these may change when it is resumed.
@@ -80,8 +86,8 @@ class PretrainResult:
 
 
 def pretrain(
-    paths: Sequence[AnyPath],
-    folder: Path,
+    paths: Sequence[str | AnyPath],
+    folder: str | Path,
     recipe: Recipe,
     *,
     start: Start | None = None,
@@ -99,13 +105,14 @@ def pretrain(
             "with --from, --static gives vectors to words that are new to the model; "
             "add --new-vocabulary"
         )
+    texts, folder = as_paths(paths), Path(folder)
     processes = ProcessGroup()
     try:
         with locked_folder(folder) if processes.is_first else nullcontext():
             corpus = None
             if processes.is_first:
                 corpus = prepare_run(
-                    paths, folder, recipe, start, n_processes=n_processes,
+                    texts, folder, recipe, start, n_processes=n_processes,
                     max_line_bytes=max_line_bytes, on_progress=on_progress,
                 )  # fmt: skip
             processes.wait()
@@ -136,11 +143,9 @@ def recipe_of_run(folder: Path) -> str | None:
 def _check_is_run(folder: Path) -> None:
     """Refuse a folder in which a run would overwrite files that no run made."""
     if recipe_of_run(folder) is not None:
-        names = [
-            name
-            for name in (MODEL, NEW_MODEL)
-            if (folder / name).exists() and not is_format(folder / name / CONFIG, MODEL_FORMAT)
-        ]
+        model = folder / MODEL
+        is_own = not model.is_symlink() and is_format(model / CONFIG, MODEL_FORMAT)
+        names = [MODEL] if model.exists() and not is_own else []
     else:
         names = [name for name in _WRITTEN if (folder / name).exists()]
     if names:
@@ -161,6 +166,7 @@ def prepare_run(
     on_progress: OnStage,
 ) -> Corpus:
     """Prepare or load the corpus of a run; refuse other settings than it was begun with."""
+    remove_unfinished(folder / MODEL)  # by a run that was killed, as others below
     _check_is_run(folder)
     path = folder / RUN
     begun = read_run(path) if path.exists() else None
@@ -170,14 +176,14 @@ def prepare_run(
         static=_describe_static(recipe, begun),
     )
     has_checkpoint = (folder / LAST).exists()  # until then nothing depends on run.json
-    if begun and has_checkpoint:
+    if begun and (has_checkpoint or not paths):
         _check_same(begun, content, folder)
-    for made in (CORPUS, STATIC, NEW_MODEL):
-        remove_unfinished(folder / made)  # by a run that was killed
+    for made in (CORPUS, STATIC):
+        remove_unfinished(folder / made)
     for made in (LAST, BEST):
         remove_unfinished_checkpoint(folder / made)
     vocab = start.model.vocab if start and not start.new_vocabulary else None
-    if not paths and (folder / CORPUS).is_dir():
+    if begun and not paths:
         corpus = Corpus.load(folder / CORPUS)  # only resuming
     else:
         corpus = prepare(
@@ -304,10 +310,7 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
 
 
 def _write_model(model: Pretrained, folder: Path) -> None:
-    """Write the model folder, replacing an earlier one of the same run."""
-    beside = folder.with_name(NEW_MODEL)
+    """Write the model folder, replacing an earlier one of the same run but for a user's files."""
     _check_is_run(folder.parent)  # again: training is long
-    shutil.rmtree(beside, ignore_errors=True)  # of a run that was killed
-    write_native(model, beside)
-    shutil.rmtree(folder, ignore_errors=True)
-    beside.rename(folder)
+    with replaced_folder(folder, FILES) as beside:
+        write_native(model, beside)
