@@ -266,3 +266,9 @@ def test_names_of_fields_are_cut_in_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has no field 'text'") as caught:
         read(path)
     assert len(str(caught.value)) < 1000
+
+
+def test_a_long_field_of_a_csv(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text\n" + "a" * 200_000 + "\n")
+    assert [len(line) for line in read_texts([path], "text")] == [200_000]

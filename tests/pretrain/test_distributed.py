@@ -11,7 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from elmore.errors import ConfigError
 from elmore.formats.checkpoint import read_checkpoint
+from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.run import pretrain
 from tests.pretrain.small_runs import small, small_flags, start, write_text, write_vectors
 
@@ -84,3 +86,19 @@ def test_a_batch_that_cannot_be_shared(tmp_path: Path) -> None:
     assert process.returncode != 0
     assert "elmore: batch_size is 3; expected a multiple of the 2 processes\n" in err
     assert "elmore/pretrain/" not in err  # no traceback of ours; torchrun has its own
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"WORLD_SIZE": "2"}, "WORLD_SIZE is 2, but RANK is not set; start several processes with"),
+        ({"RANK": "first"}, "the environment has RANK=first; expected a number, or unset it"),
+    ],
+)
+def test_an_environment_that_torchrun_did_not_make(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], said: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=said):
+        ProcessGroup()

@@ -15,7 +15,7 @@ from elmore.cli.main import run as run_elmore
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
 from elmore.corpus.tokenizing import draw_held_out
-from elmore.errors import FormatError
+from elmore.errors import DataError, FormatError
 from elmore.formats import Pretrained, write_native
 from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
@@ -203,3 +203,8 @@ def test_the_held_out_text_of_a_corpus(tmp_path: Path, capsys: pytest.CaptureFix
     prepare([tmp_path / "text.txt"], tmp_path / "nothing", nothing, vocab=VOCAB)
     assert run_elmore(["perplexity", str(tmp_path / "model"), str(tmp_path / "nothing")]) == 2
     assert "has no held-out text" in capsys.readouterr().err
+
+
+def test_a_text_that_is_not_tokenized() -> None:
+    with pytest.raises(DataError, match="got the text 'w1 w2'; expected a list of tokens"):
+        sum(score_texts(model(), ["w1 w2"]), NOTHING)

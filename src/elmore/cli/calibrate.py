@@ -52,7 +52,7 @@ def calibrate(
     """
     from dataclasses import replace
 
-    from elmore.corpus.files import check_texts, read_texts
+    from elmore.corpus.files import check_texts, name_of, read_texts
     from elmore.embed import Elmo
     from elmore.embed import calibrate as measure
     from elmore.formats import write_native
@@ -74,7 +74,7 @@ def calibrate(
             elmo,
             reader.sentences(read_texts(texts, text_field, max_line_bytes=max_line_bytes)),
             max_tokens=max_tokens,
-            texts=[path.name for path in texts],
+            texts=[name_of(path) for path in texts],
             on_progress=on_progress,
         )
     write_native(replace(elmo.model, calibration=found), out, dtype)

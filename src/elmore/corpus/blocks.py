@@ -32,7 +32,7 @@ from elmore.corpus.compression import (
     open_decompressed,
     open_zstd,
 )
-from elmore.corpus.files import STANDARD_INPUT, check_texts, read_fields, text_of
+from elmore.corpus.files import STANDARD_INPUT, check_texts, name_of, read_fields, text_of
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
 from elmore.corpus.records import parse_json_line, record_format
 from elmore.corpus.zstd_frames import find_frames
@@ -101,7 +101,7 @@ def plan_blocks(
             raise DataError(f"{path} is no regular file, so it cannot be cut into blocks; save it")
         size = path.stat().st_size
         unit, cuts = _cut(path, size, text_field, block_bytes, max_line_bytes)
-        files.append(CorpusFile(path.name, size, unit))
+        files.append(CorpusFile(name_of(path), size, unit))
         blocks += [Block(number, start, end) for start, end in pairwise(cuts)]
     return BlockPlan(tuple(paths), tuple(files), tuple(blocks), text_field, max_line_bytes)
 

@@ -39,9 +39,14 @@ def describe_text(path: AnyPath) -> dict[str, Any]:
     store is not read for its hash.
     """
     if isinstance(path, RemotePath):
-        return {"name": path.name, "size": path.stat().st_size}
+        return {"name": name_of(path), "size": path.stat().st_size}
     is_file = path != STANDARD_INPUT and path.is_file()
-    return {"name": path.name, **(fingerprint(path) if is_file else {})}
+    return {"name": name_of(path), **(fingerprint(path) if is_file else {})}
+
+
+def name_of(path: AnyPath) -> str:
+    """Return the name of a file as it is written: a question mark for what is not UTF-8."""
+    return path.name.encode("utf-8", "replace").decode()
 
 
 def fingerprint(path: Path) -> dict[str, Any]:

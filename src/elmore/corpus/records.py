@@ -104,6 +104,7 @@ def _split_tabs(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, list[
 
 
 def _split_commas(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
+    csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes))
     with open_decompressed(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         rows = csv.reader(limited_lines(text.readline, str(path), max_line_bytes), strict=True)

@@ -23,12 +23,19 @@ class ProcessGroup:
     """The processes of a run, as one of them sees it."""
 
     def __init__(self) -> None:
-        self.rank = int(os.environ.get("RANK", "0"))
-        self.size = int(os.environ.get("WORLD_SIZE", "1"))
+        self.rank, self.size, local_rank = (
+            _number(name, default)
+            for name, default in (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"))
+        )
+        if self.size > 1 and "RANK" not in os.environ:
+            raise ConfigError(
+                f"WORLD_SIZE is {self.size}, but RANK is not set; start several processes with "
+                "torchrun, or unset WORLD_SIZE"
+            )
         on_gpu = torch.cuda.is_available()
         self.device = torch.device("cpu")
         if on_gpu:
-            self.device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+            self.device = torch.device("cuda", local_rank)
             torch.cuda.set_device(self.device)
         if self.size > 1 and not dist.is_initialized():
             dist.init_process_group("nccl" if on_gpu else "gloo", timeout=_TIMEOUT)
@@ -86,3 +93,11 @@ def _saying_who_left() -> Iterator[None]:
             f"another process of this run has ended, or its machine cannot be reached ({reason}); "
             "start the same command again on every machine to resume"
         ) from None
+
+
+def _number(name: str, default: str) -> int:
+    """Return a number that torchrun sets in the environment."""
+    value = os.environ.get(name, default)
+    if not value.isdecimal():
+        raise ConfigError(f"the environment has {name}={value}; expected a number, or unset it")
+    return int(value)

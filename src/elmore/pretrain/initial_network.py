@@ -96,6 +96,8 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
         "tokenizer": start.model.tokenizer,
         "normalization": start.model.normalization or "none",
     }
+    if name.endswith(".json"):  # a run's own, which says what it was begun with
+        tokenization = {}
     recipe = read_recipe(name, {**tokenization, **changes})
     return dataclasses.replace(recipe, token_encoder=_char_cnn(shape), lstm=shape.lstm)
 

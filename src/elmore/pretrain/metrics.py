@@ -107,10 +107,7 @@ def draw_curve(folder: Path) -> None:
     """Plot training and held-out perplexity over tokens, if matplotlib is installed."""
     if find_spec("matplotlib") is None:  # an extra
         return
-    import matplotlib  # noqa: PLC0415
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
 
     training: list[tuple[float, float]] = []
     held_out: list[tuple[float, float, float]] = []
@@ -122,7 +119,8 @@ def draw_curve(folder: Path) -> None:
         else:
             mean = (facts["forward_loss"] + facts["backward_loss"]) / 2
             training.append((facts["tokens"], math.exp(min(mean, 50.0))))
-    figure, axes = plt.subplots(figsize=(7, 4.5))
+    figure = Figure(figsize=(7, 4.5))  # without pyplot, whose backend is the user's choice
+    axes = figure.subplots()
     if training:
         tokens, perplexity = zip(*training, strict=True)
         axes.plot(tokens, perplexity, color="#c5ced8", linewidth=0.8, label="training, per batch")
@@ -139,4 +137,3 @@ def draw_curve(folder: Path) -> None:
     figure.tight_layout()
     with new_file(folder / CURVE) as beside:
         figure.savefig(beside, dpi=120, format="png")
-    plt.close(figure)

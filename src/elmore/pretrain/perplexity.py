@@ -219,7 +219,7 @@ def _sentences(split: Split, max_words: int) -> Iterator[Ids]:
 
 def calibration_of(bilm: BiLM, corpus: Corpus, alphabet: Vocab | None) -> Calibration:
     """Measure the layers of a model on held-out text, or on training text where there is none."""
-    split = corpus.held_out if corpus.held_out.n_words else corpus.training
+    split = corpus.held_out if corpus.held_out.n_words > 1 else corpus.training
     layers = corpus_scorer(bilm, corpus, alphabet).layers(_sentences(split, _CALIBRATION_WORDS))
     return measure_calibration(layers, corpus.text_names)
 
@@ -260,6 +260,8 @@ def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[S
     unknown = int(vocab.encode([UNKNOWN])[0])
 
     def word_ids(text: Sequence[str]) -> Ids:
+        if isinstance(text, str):
+            raise DataError(f"got the text {text[:40]!r}; expected a list of tokens")
         text = [UNKNOWN if word in _MARKS else word for word in text]  # as in training
         ids = vocab.encode(text)
         for place in np.nonzero(ids == unknown)[0].tolist():

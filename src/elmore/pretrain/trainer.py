@@ -245,7 +245,8 @@ class Trainer:
         score = Score(int(n_predictions), int(n_unknown), int(n_words), forward, backward)
         self.held_out = score
         self.n_since_best += 1
-        if self.best is None or score.mean < self.best.mean:
+        is_comparable = self.best is not None and self.best.n_predictions == score.n_predictions
+        if self.best is None or not is_comparable or score.mean < self.best.mean:
             self.best, self.n_since_best = score, 0
         if metrics is not None:
             metrics.write(
