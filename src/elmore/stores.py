@@ -82,8 +82,13 @@ class RemotePath:
         return Path(self.name).suffix
 
     def exists(self) -> bool:
-        """Whether there is a file or a folder."""
-        return self._call(lambda fs, path: bool(fs.exists(path)))
+        """Whether there is a file or a folder now."""
+
+        def found(fs: Any, path: str) -> bool:
+            fs.invalidate_cache(path)  # another program may have made or replaced it
+            return bool(fs.exists(path))
+
+        return self._call(found)
 
     def is_file(self) -> bool:
         """Whether there is a file."""
@@ -121,9 +126,10 @@ class RemotePath:
 
         def listed(fs: Any, path: str) -> list[str]:
             fs.invalidate_cache(path)
-            if not fs.isdir(path):
+            try:  # isdir would answer no when the store cannot be reached
+                found = fs.ls(path, detail=False)
+            except FileNotFoundError:
                 return []
-            found = fs.ls(path, detail=False)
             return sorted({str(one).rstrip("/").rpartition("/")[2] for one in found} - {""})
 
         return self._call(listed)
@@ -139,8 +145,12 @@ class RemotePath:
 
     def matches(self) -> "list[RemotePath]":
         """Return the files that the address names with * and ?, in alphabetical order."""
-        found = self._call(lambda fs, path: [fs.unstrip_protocol(one) for one in fs.glob(path)])
-        return [RemotePath(one) for one in sorted(found)]
+
+        def found(fs: Any, path: str) -> list[str]:
+            fs.invalidate_cache()
+            return [fs.unstrip_protocol(one) for one in fs.glob(path)]
+
+        return [RemotePath(one) for one in sorted(self._call(found))]
 
     def _call(self, what: Callable[[Any, str], T]) -> T:
         fs, path = self.at

@@ -154,3 +154,23 @@ def test_refusals(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(MissingExtraError, match=r"pip install 'elmore\[lancedb\]'"):
         export(parts, f"{tmp_path}/a.lance")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.parquet"]
+
+
+def test_names_with_a_colon(
+    tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    embed_corpus(tiny_elmo, ["the bank"], Path("v-12:30.parquet"), CorpusOptions(), print)
+    export("v-12:30.parquet", "w-12:30.parquet")
+    assert open_stream("w-12:30.parquet").n_rows == 2
+
+
+@pytest.mark.parametrize("out", ["s3://bucket/x.parquet", "memory://maps/"])
+def test_a_url_is_refused(
+    parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ConfigError, match="is a URL; export to a local disk"):
+        export(parts, out)
+    assert sorted(tmp_path.rglob("*")) == before

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from elmore import Elmo
 from elmore.embed import CorpusOptions
@@ -117,6 +119,34 @@ def test_nothing_is_left_where_nothing_can_be_resumed(tiny_elmo: Elmo, tmp_path:
     with pytest.raises(ConfigError, match="n_processes is 0"):
         embed_parts(tiny_elmo, [], tmp_path / "out", n_processes=0)
     assert [path.name for path in tmp_path.iterdir()] == ["bad.txt"]
+
+
+def test_a_store_that_cannot_be_listed_is_not_empty(
+    tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = fsspec.filesystem("memory")
+    (tmp_path / "text.txt").write_bytes(b"the bank of the river\n" * 20 + b"\xff\n")
+
+    def embed() -> None:
+        embed_parts(tiny_elmo, [tmp_path / "text.txt"], "memory://parts", block_bytes=100)
+
+    with pytest.raises(DataError, match="is not UTF-8"):
+        embed()
+    before = store.find("/parts")
+    assert len(before) > 3
+    info = MemoryFileSystem.info
+
+    def fail(self: Any, path: str, **options: Any) -> Any:
+        if path.endswith("_parts"):
+            raise OSError("503")
+        return info(self, path, **options)
+
+    monkeypatch.setattr(MemoryFileSystem, "info", fail)
+    with pytest.raises(DataError):
+        embed()
+    assert store.find("/parts") == before
+    monkeypatch.undo()
+    store.rm("/parts", recursive=True)
 
 
 def test_enough_is_indexed(tiny_elmo: Elmo, tmp_path: Path) -> None:

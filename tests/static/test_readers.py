@@ -192,3 +192,33 @@ def test_published_samples(shared_vectors: Path) -> None:
         ours = StaticVectors.load(shared_vectors / name)
         assert list(ours.vocab) == theirs.index_to_key
         np.testing.assert_array_equal(ours.vectors, theirs.vectors)
+
+
+def test_text_whose_first_word_is_not_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(b"2 4\ncaf\xe9 0.1 0.2 0.3 0.4\ntea 1 2 3 4\n")
+    found = StaticVectors.load(path, errors="replace")
+    assert list(found.vocab) == ["caf\ufffd", "tea"]
+    np.testing.assert_allclose(found.vectors[0], [0.1, 0.2, 0.3, 0.4], atol=1e-7)
+
+
+def test_binary_whose_first_value_begins_with_a_line_break(tmp_path: Path) -> None:
+    vector = np.frombuffer(b"\n\x00\x80\x3f\x00\x00\x00\x40", "<f4")
+    path = tmp_path / "vectors.bin"
+    path.write_bytes(b"1 2\nthe " + vector.tobytes())
+    np.testing.assert_array_equal(StaticVectors.load(path).vectors[0], vector)
+
+
+@pytest.mark.parametrize("header", [b"3 2\n", b""])
+def test_blank_lines_are_no_words(tmp_path: Path, header: bytes) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_bytes(header + b"a 1 2\n\nb 1 2\nc 2 3\n")
+    assert list(StaticVectors.load(path, max_words=2).vocab) == ["a", "b"]
+
+
+@pytest.mark.parametrize("word", ["", "a\t", "a 5", "a\nb", "\r", " a", "a  b"])
+def test_words_that_text_cannot_hold(tmp_path: Path, word: str) -> None:
+    vectors = StaticVectors(["the", word], np.eye(2, dtype=np.float32))
+    with pytest.raises(DataError, match="cannot be written as text"):
+        vectors.write_text(tmp_path / "vectors.txt")
+    assert not list(tmp_path.iterdir())

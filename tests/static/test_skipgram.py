@@ -9,7 +9,7 @@ import pytest
 
 from elmore import StaticVectors
 from elmore.cli.main import run as run_elmore
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, DataError
 from elmore.static.config import SkipGramConfig
 from elmore.static.skipgram import train_skipgram
 
@@ -120,3 +120,9 @@ def test_stopped_and_resumed_equals_never_stopped(tmp_path: Path) -> None:
     (folder / "epoch.npz").write_bytes(b"damaged")
     again = train_skipgram([], config, folder=folder)
     np.testing.assert_array_equal(again.vectors, whole.vectors)
+
+
+def test_words_that_are_equally_frequent() -> None:
+    config = SkipGramConfig(dim=4, min_count=5, max_words=3, n_epochs=1)
+    with pytest.raises(DataError, match="more than 3 words are equally frequent"):
+        train_skipgram([["a", "b", "c", "d"]] * 5, config)

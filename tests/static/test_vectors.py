@@ -113,3 +113,12 @@ def test_without_gensim(vectors: StaticVectors, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(__import__("sys").modules, "gensim.models", None)
     with pytest.raises(MissingExtraError, match=r"elmore\[static\]"):
         vectors.to_gensim()
+
+
+def test_cosines_of_float16() -> None:
+    numbers = 20 * np.random.default_rng(1).normal(size=(5, 300))
+    half = StaticVectors(list("abcde"), numbers.astype(np.float16))  # whose norms overflow
+    whole = StaticVectors(list("abcde"), numbers.astype(np.float32))
+    expected = whole.most_similar("a", 4)
+    assert [one.word for one in half.most_similar("a", 4)] == [one.word for one in expected]
+    assert half.most_similar("a", 1)[0].cosine == pytest.approx(expected[0].cosine, abs=1e-3)

@@ -10,6 +10,7 @@ from elmore.corpus.config import N_MARKS
 from elmore.doctor.corpus_stats import LONG_SENTENCE, CorpusStats
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.recipes import read_recipe
+from elmore.pretrain.static_start import SKIPGRAM
 from elmore.pretrain.step import is_sampled
 
 _COVERAGE = 0.975  # beyond it, further words are too rare for a softmax to learn
@@ -37,6 +38,8 @@ def advise(
             f"Only {100 * static_share:.0f} % of the text's words have a static vector: "
             "--static skipgram trains vectors for all of them on this text."
         )
+    if recipe.static.static == SKIPGRAM:
+        yield "The time is without skip-gram, which first passes over the text several times."
     yield from _lines(recipe, text)
     yield from _truncation(recipe, text)
     yield from _network(recipe, text)

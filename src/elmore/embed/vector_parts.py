@@ -83,7 +83,7 @@ class VectorParts:
         if isinstance(self.root, RemotePath):
             fs, path = self.root.at
             return arrow.dataset([f"{path}/{name}" for name in names], filesystem=fs)
-        return arrow.dataset([str(self.root / name) for name in names])
+        return arrow.dataset([str((self.root / name).absolute()) for name in names])
 
     def __iter__(self) -> Iterator[TokenVectors]:
         """Give the texts that have tokens, in order."""

@@ -168,7 +168,7 @@ class ParquetWriter(VectorWriter):
             [("text", pa.int64()), ("position", pa.int32()), ("token", pa.string())]
             + [(name, pa.list_(number, dim)) for name in names]
         )
-        self._parquet = pq.ParquetWriter(path, self._schema)
+        self._parquet = pq.ParquetWriter(path.absolute(), self._schema)
         self._waiting: list[Any] = []
         self._n_waiting = 0
 

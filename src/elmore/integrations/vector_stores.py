@@ -22,7 +22,7 @@ from elmore.folders import new_folder, new_output
 from elmore.model.config import DType
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.index_file import FACTS
-from elmore.stores import AnyPath, as_path
+from elmore.stores import AnyPath, RemotePath, as_path
 
 MOST_EXACT = 200_000
 """Rows of a LanceDB table up to which it has no approximate index: a search compares them all."""
@@ -85,7 +85,7 @@ def _open_parquet(path: Path) -> _Table:
     from pyarrow import dataset  # noqa: PLC0415  an extra
 
     try:
-        found = dataset.dataset(str(path))
+        found = dataset.dataset(str(path.absolute()))  # arrow takes a: for the scheme of a URI
         n_rows, _ = found.count_rows(), found.schema.names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise damaged(path, error) from None
@@ -178,7 +178,10 @@ def write_parquet(stream: VectorStream, path: Path) -> None:
     _arrow()
     from pyarrow import parquet  # noqa: PLC0415  an extra
 
-    with new_output(path) as beside, parquet.ParquetWriter(beside, stream.schema) as writer:
+    with (
+        new_output(path.absolute()) as beside,
+        parquet.ParquetWriter(beside, stream.schema) as writer,
+    ):
         for batch in stream.batches():
             writer.write_batch(batch)
 
@@ -253,7 +256,9 @@ def export(
     NAME.parquet is a file, FOLDER/NAME.lance a table of LanceDB (float16 unless `dtype` says
     otherwise), and FOLDER/ a folder of NumPy arrays to memory-map.
     """
-    path = Path(out)
+    path = as_path(out)
+    if isinstance(path, RemotePath):
+        raise ConfigError(f"{out} is a URL; export to a local disk, then copy")
     if path.exists():
         raise ConfigError(f"{out} exists already; remove it, or choose another --out")
     if path.suffix == ".lance":

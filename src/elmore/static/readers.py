@@ -70,7 +70,7 @@ def _rows(file: Any, path: Path, max_words: int | None) -> Iterator[Rows]:
     first = next(lines, b"")
     counts = _counts(first)
     if counts is None:
-        yield from _text_rows(islice(chain([first], lines), max_words), path, None, first_line=1)
+        yield from _text_rows(chain([first], lines), path, None, max_words, first_line=1)
         return
     n_words, dim = counts
     if not 1 <= dim <= MAX_DIM:
@@ -80,7 +80,7 @@ def _rows(file: Any, path: Path, max_words: int | None) -> Iterator[Rows]:
         yield from _binary_rows(file, path, wanted, dim)
         return
     n_read = 0
-    for some, vectors in _text_rows(islice(lines, max_words), path, dim, first_line=2):
+    for some, vectors in _text_rows(lines, path, dim, max_words, first_line=2):
         n_read += len(some)
         yield some, vectors
     if n_read < wanted or (max_words is None and n_read > wanted):
@@ -98,8 +98,13 @@ def _counts(line: bytes) -> tuple[int, int] | None:
 
 
 def _is_binary(beginning: bytes) -> bool:
-    """Whether the first row is no text: raw float32 values are not valid characters."""
-    row = beginning.partition(b"\n")[0]
+    """Whether the first row is no text: raw float32 values are neither characters nor numbers."""
+    row, end, _ = beginning.partition(b"\n")
+    values = row.split()[1 : None if end else -1]
+    if values and _number(values[-1]) is not None:
+        return False  # whatever the word is
+    if not values and row.endswith(b" "):  # a line break is the first byte of a value
+        return True
     return any(byte < 0x20 and byte not in b"\t\r" for byte in row) or not _is_utf8(row)
 
 
@@ -115,14 +120,13 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _text_rows(
-    lines: Iterable[bytes], path: Path, dim: int | None, *, first_line: int
+    lines: Iterable[bytes], path: Path, dim: int | None, max_words: int | None, *, first_line: int
 ) -> Iterator[Rows]:
-    for some in _some_lines(enumerate(lines, start=first_line)):
+    numbered = (one for one in enumerate(lines, start=first_line) if one[1].strip())
+    for some in _some_lines(islice(numbered, max_words)):
         words: list[bytes] = []
         rows: list[tuple[int, list[bytes]]] = []
         for number, line in some:
-            if not line.strip():
-                continue
             if dim is None:
                 dim = len(line.split()) - 1
             if dim > MAX_DIM:
@@ -137,8 +141,7 @@ def _text_rows(
                 )
             words.append(word)
             rows.append((number, fields))
-        if words:
-            yield words, _parse(rows, path)
+        yield words, _parse(rows, path)
 
 
 def _some_lines(numbered: Iterable[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
@@ -153,6 +156,12 @@ def _some_lines(numbered: Iterable[tuple[int, bytes]]) -> Iterator[list[tuple[in
             some, n_bytes = [], 0
     if some:
         yield some
+
+
+def is_readable(word: str) -> bool:
+    """Whether a word can be read again from a text file."""
+    written = word.encode("utf-8")
+    return bool(word) and b" ".join(written.split()) == written and not _ends_in_number(written)
 
 
 def _ends_in_number(word: bytes) -> bool:

@@ -61,6 +61,11 @@ def train_skipgram(
         if not corpus.exists():
             _write(sentences, corpus, on_progress)
         model.build_vocab(corpus_file=str(corpus))
+        if not len(model.wv) and model.effective_min_count > config.min_count:
+            raise DataError(
+                f"more than {config.max_words} words are equally frequent, so that none is among "
+                "the most frequent; raise max_words, or give more text"
+            )
         if not len(model.wv):
             raise DataError(
                 f"no word occurs {config.min_count} times; lower min_count, or give more text"

@@ -28,7 +28,7 @@ from elmore.errors import ConfigError, DataError, FormatError, MissingExtraError
 from elmore.folders import new_folder, new_output, write_json
 from elmore.metadata import read_metadata
 from elmore.static.config import MAX_DIM
-from elmore.static.readers import DecodingErrors, Vectors, read_table
+from elmore.static.readers import DecodingErrors, Vectors, is_readable, read_table
 from elmore.text import Vocab
 
 Unknown = Literal["zero", "mean"]
@@ -120,6 +120,12 @@ class StaticVectors:
 
     def write_text(self, path: str | Path) -> None:
         """Write word2vec's text format, which every other tool reads."""
+        for word in self.vocab:
+            if not is_readable(word):
+                raise DataError(
+                    f"the word {word!r} cannot be written as text, where spaces separate words and "
+                    "values; use save"
+                )
         with (
             new_output(Path(path)) as beside,
             beside.open("w", encoding="utf-8", newline="\n") as file,
@@ -202,7 +208,7 @@ class StaticVectors:
         if vector.shape != (self.dim,):
             raise DataError(f"the vector has shape {vector.shape}; expected ({self.dim},)")
         norm = float(np.linalg.norm(vector)) or 1.0
-        cosines = (self.vectors @ vector) / (self._norms * norm)
+        cosines = (np.asarray(self.vectors, np.float32) @ vector) / (self._norms * norm)
         if row is not None:
             cosines[row] = -np.inf
         n = min(n, len(self) - (row is not None))
@@ -211,7 +217,7 @@ class StaticVectors:
 
     @cached_property
     def _norms(self) -> Vectors:
-        norms = np.linalg.norm(self.vectors, axis=1)
+        norms = np.linalg.norm(np.asarray(self.vectors, np.float32), axis=1)  # float16 overflows
         return np.where(norms == 0, 1, norms).astype(np.float32)
 
 
