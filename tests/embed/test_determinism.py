@@ -62,7 +62,7 @@ def test_any_script_alone_or_in_a_batch(name: str) -> None:
     texts = [[word] for word in words]
     texts += [[rng.choice(words) for _ in range(rng.randint(2, 40))] for _ in range(50)]
     together = elmo.encode_tokens(texts, layers="all")
-    assert max(np.abs(found.vectors[0]).max() for found in together) > 50
+    assert max(np.abs(found.vectors[0]).max() for found in together) > 5  # not all are small
     for text, found in zip(texts, together, strict=True):
         elmo.cache.clear()
         (alone,) = elmo.encode_tokens([text], layers="all")
