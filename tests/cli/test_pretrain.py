@@ -45,7 +45,7 @@ def test_text_that_is_not_there(refused: Refused, tmp_path: Path) -> None:
     missing = refused("pretrain", tmp_path / "none.txt", *out)
     assert "none.txt does not exist; expected a file of text" in missing
     assert "is a folder; name the files in it" in refused("pretrain", tmp_path, *out)
-    assert "the text has no word to learn from (nothing)" in refused("pretrain", *out)
+    assert "holds no run to resume; name text files to begin one" in refused("pretrain", *out)
     assert "--out" in refused("pretrain", tmp_path / "none.txt")
 
 

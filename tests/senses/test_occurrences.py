@@ -7,7 +7,7 @@ import pytest
 
 from elmore import Elmo
 from elmore.embed import calibrate
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 from elmore.senses.occurrences import occurrences_of
 
 SENTENCES = ["the bank .", "a river bank", "bank bank", "은행 bank"]
@@ -62,3 +62,8 @@ def test_a_word_that_is_not_there(tiny_elmo: Elmo) -> None:
         occurrences_of(tiny_elmo, "bank", [])
     with pytest.raises(DataError, match="'bank' occurs once"):
         occurrences_of(tiny_elmo, "bank", ["the bank"]).nearest(2)
+
+
+def test_layers_are_a_list(tiny_elmo: Elmo) -> None:
+    with pytest.raises(ConfigError, match=r"expected a list, such as \['expected'\]"):
+        occurrences_of(tiny_elmo, "bank", ["the bank"], layers="expected")  # type: ignore[arg-type]

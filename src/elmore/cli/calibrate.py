@@ -34,7 +34,7 @@ def calibrate(
     model
         A model folder, the name of a bundled model, or hf://owner/name.
     texts
-        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; `-` is
         standard input.
     out
         The model folder to make.

@@ -32,7 +32,7 @@ def doctor(
     Parameters
     ----------
     texts
-        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; `-` is
         standard input.
     recipe
         tiny, small-cpu, original, or a TOML file; each of its fields is also a flag.

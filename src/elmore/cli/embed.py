@@ -47,7 +47,7 @@ def embed(
     ----------
     texts
         Texts and files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also
-        compressed, also at addresses such as s3://bucket/*.zst; - is standard input, which is
+        compressed, also at URLs such as s3://bucket/*.zst; `-` is standard input, which is
         also read if nothing is given.
     model
         A model folder, the name of a bundled model, or hf://owner/name.
@@ -72,7 +72,7 @@ def embed(
     split_sentences
         A language, such as en or ko: split each text into sentences and embed each separately.
     keep_sentence_marks
-        Keep the vectors of the sentence marks <S> and </S>.
+        Keep the vectors of the sentence marks `<S>` and `</S>`.
     text_field
         The field of the text in .jsonl, .csv, .tsv and .parquet files.
     vocab

@@ -39,7 +39,7 @@ def index(
     ----------
     texts
         Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed, also at
-        addresses such as s3://bucket/*.zst.
+        URLs such as s3://bucket/*.zst.
     out
         The folder to make, also at an address.
     model

@@ -26,14 +26,14 @@ def perplexity(
     """Measure the perplexity of text under a model: full softmax, each direction separately.
 
     A table on a terminal, JSON in a pipe. Each line is a sentence without context; its end mark is
-    predicted too. A word outside the vocabulary is scored as <UNK>; their share is reported.
+    predicted too. A word outside the vocabulary is scored as `<UNK>`; their share is reported.
 
     Parameters
     ----------
     model
         A model folder with its softmax, or the name of a bundled model.
     texts
-        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; `-` is
         standard input. Or the corpus folder of a pretraining run: its held-out text.
     per_sentence
         Print a line of JSON for each sentence first.

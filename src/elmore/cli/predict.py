@@ -53,7 +53,7 @@ def predict(
         The folder of a trained task.
     texts
         Texts and files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed;
-        - is standard input, which is also read if nothing is given. A tagger takes .conll and
+        `-` is standard input, which is also read if nothing is given. A tagger takes .conll and
         .conllu files too, and reads their tokens; a coref task takes .conll files of documents
         (CoNLL-2012), and each other text is a document. A text of a pair task is two texts with a
         tab between them; of semantic role labelling, the number of the predicate, from 0, a tab,

@@ -30,7 +30,7 @@ def pretrain(
     ----------
     texts
         Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed, also at
-        addresses such as s3://bucket/*.zst; - is standard input. Without any, an unfinished run is
+        URLs such as s3://bucket/*.zst; `-` is standard input. Without any, an unfinished run is
         resumed.
     out
         The folder of the run; the trained model is written to its folder "model".

@@ -34,7 +34,7 @@ def skipgram(
     Parameters
     ----------
     texts
-        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; - is
+        Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed; `-` is
         standard input.
     out
         The folder to make; `StaticVectors.load` reads it.

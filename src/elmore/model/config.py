@@ -171,9 +171,9 @@ class LstmConfig:
     projection_dim: int
     """Dimensions of the output h, and of a token's vector. Equal to cell_dim: no projection."""
     cell_clip: float | int | None = 3.0
-    """Largest magnitude in c; None for no limit."""
+    """Largest magnitude in c; none for no limit."""
     projection_clip: float | int | None = 3.0
-    """Largest magnitude in a projected h; None for no limit."""
+    """Largest magnitude in a projected h; none for no limit."""
     skip_connections: bool = True
     """Whether the output of each layer but the first adds its input."""
     # Not in the repr, which fingerprints of models are made of; see Pretrained.fingerprint.

@@ -185,6 +185,8 @@ def prepare_run(
     vocab = start.model.vocab if start and not start.new_vocabulary else None
     if begun and not paths:
         corpus = Corpus.load(folder / CORPUS)  # only resuming
+    elif not paths:
+        raise ConfigError(f"{folder} holds no run to resume; name text files to begin one")
     else:
         corpus = prepare(
             paths, folder / CORPUS, recipe.corpus, vocab=vocab, n_processes=n_processes,

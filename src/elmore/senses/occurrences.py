@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elmore.embed import Elmo
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 from elmore.formats.calibration import Layer
 from elmore.senses.representations import standardized
 from elmore.senses.search import Floats
@@ -57,6 +57,8 @@ def occurrences_of(
     `layers` are numbers, "context" or "expected"; None: all numbered ones. With `standardize`,
     the vectors of a calibrated model are standardized, so that cosines spread out.
     """
+    if isinstance(layers, str):
+        raise ConfigError(f"layers is {layers!r}; expected a list, such as [{layers!r}]")
     if not sentences:
         raise DataError("there is no sentence to find the word in; give at least one")
     word = normalize(word, elmo.model.normalization)
