@@ -53,7 +53,7 @@ def embed(
         A model folder, the name of a bundled model, or hf://owner/name.
     out
         Where to write: .jsonl, .npz, .h5 (AllenNLP's layout) or .parquet; or a folder of .parquet
-        parts: a name that ends in /, or an address such as s3://bucket/vectors.
+        parts: a name that ends in /, or a URL such as s3://bucket/vectors.
     overwrite
         Replace --out if it exists.
     layers

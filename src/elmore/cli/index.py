@@ -41,7 +41,7 @@ def index(
         Files: .txt (one text per line), .jsonl, .csv, .tsv or .parquet, also compressed, also at
         URLs such as s3://bucket/*.zst.
     out
-        The folder to make, also at an address.
+        The folder to make, also at a URL.
     model
         A bundled name, a model folder or hf://owner/name.
     layers

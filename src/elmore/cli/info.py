@@ -15,7 +15,7 @@ def info(model: str = "en") -> None:
     ----------
     model
         A model folder, the name of a bundled model, or hf://owner/name; or a folder of parts that
-        elmore embed has written, or an index, also at an address such as s3://bucket/vectors.
+        elmore embed has written, or an index, also at a URL such as s3://bucket/vectors.
     """
     found = _data_set(model)
     if found is not None:

@@ -21,6 +21,8 @@ from elmore.errors import ConfigError
 from elmore.formats import Pretrained, read_word_vectors
 from elmore.text import Vocab
 
+_MAX_CHARACTERS = 200  # of a word that is cached: what is longer is hardly seen again
+
 
 @dataclass(frozen=True)
 class WordVectors:
@@ -39,9 +41,6 @@ def read_cached_words(path: Path, model: Pretrained, name: str | Path) -> WordVe
         )
     rows = read_word_vectors(path, model.vocab, model.bilm.config.lstm.projection_dim)
     return WordVectors(model.vocab, torch.from_numpy(rows))
-
-
-_MAX_CHARACTERS = 200  # of a word that is cached: what is longer is hardly seen again
 
 
 class WordCache:

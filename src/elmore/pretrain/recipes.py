@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from elmore.corpus.config import CorpusConfig
+from elmore.corpus.files import name_of
 from elmore.corpus.manifest import CorpusFile
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import as_tuples
@@ -125,10 +126,8 @@ def recipe_to(recipe: Recipe) -> dict[str, dict[str, Any]]:
 
 def static_name(path: str) -> str:
     """Return what run.json calls static vectors: a file's name, without folders."""
-    name = Path(path).name
-    if not name.strip("."):  # such as ..
-        name = Path(path).resolve().name
-    return name.encode("utf-8", "replace").decode()
+    given = Path(path)
+    return name_of(given if given.name.strip(".") else given.resolve())  # such as ..
 
 
 def _part(table: str, content: Table, where: str, is_toml: bool) -> Any:

@@ -245,9 +245,9 @@ class Trainer:
         score = Score(int(n_predictions), int(n_unknown), int(n_words), forward, backward)
         self.held_out = score
         self.n_since_best += 1
-        is_comparable = self.best is not None and self.best.n_predictions == score.n_predictions
-        if self.best is None or not is_comparable or score.mean < self.best.mean:
-            self.best, self.n_since_best = score, 0
+        best = self.best
+        if best is None or score.n_predictions != best.n_predictions or score.mean < best.mean:
+            self.best, self.n_since_best = score, 0  # of other text: nothing to compare it with
         if metrics is not None:
             metrics.write(
                 {
