@@ -57,7 +57,8 @@ def predict(
         .conllu files too, and reads their tokens; a coref task takes .conll files of documents
         (CoNLL-2012), and each other text is a document. A text of a pair task is two texts with a
         tab between them; of semantic role labelling, the number of the predicate, from 0, a tab,
-        and the text; of an answer task, the question, a tab, and the text.
+        and the text; of an answer task, the question, a tab, and the text. An answer task takes
+        SQuAD's .json files too, and gives the id of each question.
     elmo
         Where the biLM is, if it has moved.
     static
@@ -125,18 +126,35 @@ def predict(
 
 def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str], max_line_bytes: int) -> None:
     """Answer questions, and print them."""
-    questions = [_pair(parts) for parts in read_input(texts, fields, max_line_bytes=max_line_bytes)]
-    for (question, text), answer in zip(questions, task.predict(questions), strict=True):
+    given = list(_questions(texts, fields, max_line_bytes))
+    answers = task.predict([question for _, question in given])
+    for (name, (question, text)), answer in zip(given, answers, strict=True):
         if is_terminal():
             shown = Text(answer.text or "no answer", "bold" if answer.text else "dim")
             shown.append(f"  {question}").append(f"  {answer.probability:.1%}", "dim")
             Console(highlight=False).print(shown)
             continue
         span = None if answer.start is None else (answer.start, answer.end)
-        print_json({
+        record = {"id": name} if name else {}
+        print_json(record | {
             "question": question, "text": text, "answer": answer.text, "span": span,
             "probability": answer.probability,
         })  # fmt: skip
+
+
+def _questions(
+    texts: Sequence[str], fields: tuple[str, str], max_line_bytes: int
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Give the questions of SQuAD files with their ids, and others without one."""
+    from elmore.tasks.squad import is_squad_file, read_unanswered
+
+    for one in texts or ("-",):  # standard input
+        if is_squad_file(Path(one)) and Path(one).is_file():
+            yield from read_unanswered(one)
+        else:
+            given = [one] if texts else []
+            for parts in read_input(given, fields, max_line_bytes=max_line_bytes):
+                yield "", _pair(parts)
 
 
 def _corefer(

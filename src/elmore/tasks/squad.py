@@ -1,13 +1,14 @@
 """SQuAD files in, questions and their right answers out: v1.1, and v2.0 with unanswerable ones."""
 
 from codecs import BOM_UTF8
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
 from elmore.checks import one_of
-from elmore.corpus.compression import open_decompressed
+from elmore.corpus.compression import decompressed_name, open_decompressed
 from elmore.errors import DataError, shown
 from elmore.metadata import convert_metadata, parse_json
 from elmore.tasks.examples import Examples
@@ -25,8 +26,10 @@ class _Answer(Struct):
 
 class _Question(Struct):
     question: str
-    answers: list[_Answer]
+    answers: list[_Answer] | None = None
+    """None: they are to be predicted."""
     is_impossible: bool = False
+    id: str = ""
 
 
 class _Paragraph(Struct):
@@ -54,29 +57,48 @@ def read_questions(
     is one format, "squad", which "auto" stands for.
     """
     one_of(QuestionFormat, format=format)
-    path = Path(path)
+    X, y = [], []
+    for title, text, asked in _asked(Path(path)):
+        answers = [] if asked.is_impossible else asked.answers
+        if answers is None:
+            raise DataError(
+                f"{path}, article {shown(title)}: {shown(asked.question)} lacks answers; expected "
+                "a list, which is empty if the text does not answer it"
+            )
+        for answer in answers:
+            start = answer.answer_start
+            if not is_in(text, RightAnswer(answer.text, start)):
+                raise DataError(
+                    f"{path}, article {shown(title)}: the answer {shown(answer.text)} to "
+                    f"{shown(asked.question)} is not in its text at character {start}; correct "
+                    "it, or remove the question"
+                )
+        X.append(Question(asked.question, text))
+        y.append([RightAnswer(one.text, one.answer_start) for one in answers])
+    return Examples(X, y)
+
+
+def read_unanswered(path: str | Path) -> list[tuple[str, Question]]:
+    """Read the questions of a SQuAD file with their ids; it need not have the answers."""
+    return [(asked.id, Question(asked.question, text)) for _, text, asked in _asked(Path(path))]
+
+
+def is_squad_file(path: Path) -> bool:
+    """Return whether a file is one of SQuAD, by its name: .json, which may be compressed."""
+    return Path(decompressed_name(path)).suffix.lower() == ".json"
+
+
+def _asked(path: Path) -> Iterator[tuple[str, str, _Question]]:
+    """Yield the title of the article, the text and the question, of each question of a file."""
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {what}; expected a file of questions")
     with open_decompressed(path) as file:
         found = parse_json(file.read().removeprefix(BOM_UTF8), path)
     content = convert_metadata(found, _SquadFile, path, fix=_FIX)
-    X, y = [], []
-    for article in content.data:
-        for paragraph in article.paragraphs:
-            text = paragraph.context
-            for asked in paragraph.qas:
-                answers = [] if asked.is_impossible else asked.answers
-                for answer in answers:
-                    start = answer.answer_start
-                    if not is_in(text, RightAnswer(answer.text, start)):
-                        raise DataError(
-                            f"{path}, article {shown(article.title)}: the answer "
-                            f"{shown(answer.text)} to {shown(asked.question)} is not "
-                            f"in its text at character {start}; correct it, or remove the question"
-                        )
-                X.append(Question(asked.question, text))
-                y.append([RightAnswer(one.text, one.answer_start) for one in answers])
-    if not X:
+    paragraphs = [(one.title, paragraph) for one in content.data for paragraph in one.paragraphs]
+    if not any(paragraph.qas for _, paragraph in paragraphs):
         raise DataError(f"{path} has no questions; expected at least one")
-    return Examples(X, y)
+    for title, paragraph in paragraphs:
+        for asked in paragraph.qas:
+            yield title, paragraph.context, asked
