@@ -55,6 +55,7 @@ def test_models_and_health(client: TestClient) -> None:
     assert (second["name"], second["has_softmax"]) == ("published", False)
     health = checked(client.get("/health"), answers.HealthAnswer)
     assert health == {"status": "ok", "version": __version__}
+    assert client.head("/health").is_success
 
 
 def test_the_page(client: TestClient) -> None:

@@ -105,6 +105,7 @@ def _server_routes(registry: Registry, metrics: Metrics) -> APIRouter:
         ]
         return await encoding.json_response({"models": found})
 
+    @router.head("/health", include_in_schema=False)  # load balancers ask so
     @router.get("/health", response_model=answers.HealthAnswer)
     async def health() -> Response:
         """Whether the server answers; needs no API key."""
