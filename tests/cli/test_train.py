@@ -127,11 +127,13 @@ def test_answer(
     records.write_text(json.dumps({"question": "Who?", "text": text}))
     assert len(elmore("predict", out, records).records) == 1
     assert "two texts with a tab between them" in refused("predict", out, "Who left Busan?")
-    paragraph = {"context": text, "qas": [{"id": "q1", "question": "Who left Busan?"}]}
+    paragraph = {"context": text, "qas": [{"id": 0, "question": "Who left Busan?"}]}
     unanswered = tmp_path / "test.json"
     unanswered.write_text(json.dumps({"data": [{"title": "People", "paragraphs": [paragraph]}]}))
     first, second = elmore("predict", out, unanswered, "Who left Busan?\t" + text).records
-    assert first == {"id": "q1"} | second | {"probability": pytest.approx(second["probability"])}
+    assert first == {"id": 0} | second | {"probability": pytest.approx(second["probability"])}
+    long = f"Who left Busan?\t{text * 20} See people.json"  # no name of a file
+    assert elmore("predict", out, long).code == 0
     said = refused("evaluate", out, unanswered)
     assert "test.json, article 'People': 'Who left Busan?' lacks answers" in said
     (found,) = elmore("evaluate", out, path).records

@@ -1,7 +1,8 @@
 """`elmore predict`: the labels, tags, answers or clusters that a trained task gives to texts."""
 
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -135,7 +136,7 @@ def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str], max_line_b
             Console(highlight=False).print(shown)
             continue
         span = None if answer.start is None else (answer.start, answer.end)
-        record = {"id": name} if name else {}
+        record = {} if name is None else {"id": name}
         print_json(record | {
             "question": question, "text": text, "answer": answer.text, "span": span,
             "probability": answer.probability,
@@ -144,17 +145,15 @@ def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str], max_line_b
 
 def _questions(
     texts: Sequence[str], fields: tuple[str, str], max_line_bytes: int
-) -> Iterator[tuple[str, tuple[str, str]]]:
+) -> Iterator[tuple[str | int | None, tuple[str, str]]]:
     """Give the questions of SQuAD files with their ids, and others without one."""
     from elmore.tasks.squad import is_squad_file, read_unanswered
 
-    for one in texts or ("-",):  # standard input
-        if is_squad_file(Path(one)) and Path(one).is_file():
+    for one in _read_each(texts, is_squad_file, fields, max_line_bytes):
+        if isinstance(one, Path):
             yield from read_unanswered(one)
         else:
-            given = [one] if texts else []
-            for parts in read_input(given, fields, max_line_bytes=max_line_bytes):
-                yield "", _pair(parts)
+            yield None, _pair(one)
 
 
 def _corefer(
@@ -165,16 +164,13 @@ def _corefer(
     from elmore.tasks.documents import Document
     from elmore.tasks.readers import is_column_file
 
+    if conll:
+        for given in texts or ("-",):  # standard input
+            if not _is_file_of(is_column_file, given):
+                raise ConfigError(f"--conll takes .conll files alone; got {given!r}")
     documents: list[Any] = []
-    for one in texts or ("-",):  # standard input
-        if is_column_file(Path(one)) and Path(one).is_file():
-            documents += read_documents(one).X
-        elif conll:
-            raise ConfigError(f"--conll takes .conll files alone; got {one!r}")
-        else:
-            given = [one] if texts else []
-            read = read_input(given, [text_field], max_line_bytes=max_line_bytes)
-            documents += [text for (text,) in read]
+    for one in _read_each(texts, is_column_file, [text_field], max_line_bytes):
+        documents += read_documents(one).X if isinstance(one, Path) else one
     console = Console(highlight=False)
     for document, clusters in zip(documents, task.predict(documents), strict=True):
         if conll:
@@ -201,8 +197,8 @@ def _sentences(
     """Give the sentences of files of columns by their tokens, and other texts tokenized."""
     from elmore.tasks.readers import is_column_file, read_sentences
 
-    for one in texts or ("-",):  # standard input
-        if is_column_file(Path(one)) and Path(one).is_file():
+    for one in _read_each(texts, is_column_file, [text_field], max_line_bytes):
+        if isinstance(one, Path):
             if task.predicate:
                 raise DataError(
                     f"{one} does not say which word is the predicate; give lines of the "
@@ -213,9 +209,25 @@ def _sentences(
                 spans = [(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
                 yield _Given(" ".join(tokens), tokens, tokens, spans)
         else:
-            given = [one] if texts else []
-            for (line,) in read_input(given, [text_field], max_line_bytes=max_line_bytes):
-                yield _sentence(line, task)
+            yield _sentence(one[0], task)
+
+
+def _read_each(
+    texts: Sequence[str],
+    is_own: Callable[[Path], bool],
+    fields: Sequence[str],
+    max_line_bytes: int,
+) -> Iterator[Path | tuple[str, ...]]:
+    """Give the files of the task's own format as they are, and other texts by their fields."""
+    for one in texts or ("-",):  # standard input
+        if _is_file_of(is_own, one):
+            yield Path(one)
+        else:
+            yield from read_input([one] if texts else [], fields, max_line_bytes=max_line_bytes)
+
+
+def _is_file_of(is_own: Callable[[Path], bool], one: str) -> bool:
+    return is_own(Path(one)) and os.path.isfile(one)  # noqa: PTH113  any text may come
 
 
 def _sentence(line: str, task: Any) -> _Given:

@@ -29,7 +29,7 @@ class _Question(Struct):
     answers: list[_Answer] | None = None
     """None: they are to be predicted."""
     is_impossible: bool = False
-    id: str = ""
+    id: str | int | None = None
 
 
 class _Paragraph(Struct):
@@ -78,8 +78,8 @@ def read_questions(
     return Examples(X, y)
 
 
-def read_unanswered(path: str | Path) -> list[tuple[str, Question]]:
-    """Read the questions of a SQuAD file with their ids; it need not have the answers."""
+def read_unanswered(path: str | Path) -> list[tuple[str | int | None, Question]]:
+    """Read the questions of a SQuAD file with their ids; it need have neither ids nor answers."""
     return [(asked.id, Question(asked.question, text)) for _, text, asked in _asked(Path(path))]
 
 
