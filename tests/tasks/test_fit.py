@@ -9,6 +9,7 @@ import torch
 from elmore import Elmo, StaticVectors
 from elmore.errors import ConfigError, DataError
 from elmore.tasks import Classifier, Examples, Tagger
+from elmore.tasks.classify import ExampleLabels
 from elmore.tasks.fit import FitEvent
 from elmore.tasks.metrics import Evaluation
 from elmore.tasks.tag import WordTags
@@ -141,16 +142,44 @@ def test_a_bilm_is_fine_tuned_from_the_top(tiny_elmo: Elmo, unfreeze: str) -> No
         assert moved == names - still
 
 
-def test_lower_layers_learn_more_slowly(tiny_elmo: Elmo) -> None:
-    model = Classifier(tiny_elmo, freeze=False, unfreeze="all", layer_decay=100.0, **SMALL)
-    model.fit(texts(40), dev=texts(10, seed=2))
+def test_each_layer_of_a_bilm_has_its_learning_rate(tiny_elmo: Elmo) -> None:
+    """In Adam's first update, the weight that moves most moves by the learning rate."""
+    options = {"learning_rate": 0.1, "bilm_learning_rate": 0.01, "layer_decay": 4.0, "n_epochs": 1}
+    model = Classifier(tiny_elmo, freeze=False, unfreeze="all", **SMALL | options)
+    updates: list[FitEvent] = []
+    model.fit(texts(4), dev=texts(10, seed=2), on_progress=updates.append)
+    assert len(updates) == 1
     before = tiny_elmo.bilm.state_dict()
     bilm = model.network_.tokens.parts["elmo"].bilm
     steps = {name: (w - before[name]).abs().max().item() for name, w in bilm.named_parameters()}
-    top = max(step for name, step in steps.items() if ".layers.1." in name)
-    next_one = max(step for name, step in steps.items() if ".layers.0." in name)
-    tokens = max(step for name, step in steps.items() if name.startswith("token_encoder"))
-    assert top > 20 * next_one > 400 * tokens > 0
+    for part, rate in ((".layers.1.", 0.01), (".layers.0.", 0.0025), ("token_encoder.", 0.000625)):
+        step = max(step for name, step in steps.items() if part in name)
+        assert step == pytest.approx(rate, rel=1e-3)
+
+
+def test_the_bilm_s_learning_rate_is_halved_too(
+    tiny_elmo: Elmo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = iter([0.5, 0.4, 0.3, 0.2])
+
+    def evaluate(self: ExampleLabels, right: Any, found: Any) -> Evaluation:
+        return Evaluation("accuracy", next(given))
+
+    rates: list[list[float]] = []
+
+    class RecordedAdam(torch.optim.Adam):
+        def step(self, *args: Any) -> Any:
+            rates.append([group["lr"] for group in self.param_groups])
+            return super().step(*args)
+
+    monkeypatch.setattr(ExampleLabels, "evaluate", evaluate)
+    monkeypatch.setattr(torch.optim, "Adam", RecordedAdam)
+    options = {"learning_rate": 0.1, "bilm_learning_rate": 0.01, "layer_decay": 4.0, "n_epochs": 4}
+    model = Classifier(tiny_elmo, freeze=False, **SMALL | options)
+    model.fit(texts(4), dev=texts(10, seed=2))
+    first = [0.1, 0.01, 0.0025, 0.000625]
+    assert rates[:3] == [pytest.approx(first)] * 3
+    assert rates[3] == pytest.approx([rate / 2 for rate in first])
 
 
 def test_two_fits_with_one_model_are_the_same(tiny_elmo: Elmo) -> None:

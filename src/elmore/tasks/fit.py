@@ -1,9 +1,10 @@
 """The training loop of all tasks.
 
 Adam, gradients clipped, the learning rate halved when the dev score stops improving, early
-stopping, the best weights kept. A biLM that is fine-tuned learns more slowly towards its bottom,
-and later. All randomness is a function of the seed and the epoch, and a
-checkpoint is written after each epoch, so that a run that was stopped resumes to the same result.
+stopping, the best weights kept. A biLM that is fine-tuned learns more slowly than the task's own
+weights, and its lower layers more slowly and later still. All randomness is a function of the seed
+and the epoch, and a checkpoint is written after each epoch, so that a run that was stopped resumes
+to the same result.
 """
 
 import math
@@ -175,10 +176,13 @@ class _Learner:
         Discriminative fine-tuning and gradual unfreezing (Howard and Ruder 2018): the first epoch
         trains the task's own weights, each later one a layer more of the biLM, from the top.
         """
+        config = self.config
+        top = config.bilm_learning_rate * progress.learning_rate / config.learning_rate
         for depth, group in enumerate(self.optimizer.param_groups):
-            group["lr"] = progress.learning_rate / self.config.layer_decay**depth
+            rate = top / config.layer_decay ** (depth - 1) if depth else progress.learning_rate
+            group["lr"] = rate
             for weight in group["params"]:
-                weight.requires_grad_(self.config.unfreeze == "all" or depth <= progress.epoch)
+                weight.requires_grad_(config.unfreeze == "all" or depth <= progress.epoch)
 
     def _update(self, batch: Batch, progress: FitProgress) -> float:
         loss = self.network.loss(batch)
@@ -186,9 +190,10 @@ class _Learner:
         (loss + self.config.mix_l2 * self.network.tokens.penalty()).backward()
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, self.config.clip_norm)
         if not math.isfinite(loss.item() + norm.item()):
+            smaller = " or bilm_learning_rate" if len(self.groups) > 1 else ""
             raise DataError(
                 f"the loss is {loss.item()} and the gradient's norm {norm.item()} in epoch "
-                f"{progress.epoch + 1}; start again with a smaller learning_rate"
+                f"{progress.epoch + 1}; start again with a smaller learning_rate{smaller}"
             )
         self.optimizer.step()
         return float(loss.item())

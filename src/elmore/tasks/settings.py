@@ -47,6 +47,7 @@ class FitConfig:
     patience: int
     mix_l2: float
     unfreeze: Unfreeze
+    bilm_learning_rate: float
     layer_decay: float
     seed: int
 
@@ -55,7 +56,7 @@ class FitConfig:
             value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ConfigError(f"{name} is {value!r}; expected a whole number, at least 1")
-        for name in ("learning_rate", "clip_norm"):
+        for name in ("learning_rate", "bilm_learning_rate", "clip_norm"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
         one_of(Unfreeze, unfreeze=self.unfreeze)
@@ -97,9 +98,12 @@ class TaskSettings:
     unfreeze: Unfreeze = "gradual"
     """How a biLM is fine-tuned: gradual (the first epoch leaves it frozen, each later one trains a
     layer more, from the top), or all (every layer from the first epoch)."""
+    bilm_learning_rate: float = 0.0001
+    """How a biLM is fine-tuned: the learning rate of its top layer; it is halved with that of the
+    task's own weights."""
     layer_decay: float = 2.6
     """How a biLM is fine-tuned: the learning rate is divided by this from layer to layer, from the
-    task's own weights down."""
+    top down."""
     adapt_epochs: float = 0.0
     """Epochs in which the biLM first learns the training texts as a language model, without their
     labels; the adapted biLM is saved with the task. 0: none."""
@@ -113,7 +117,8 @@ class TaskSettings:
     """Examples in a batch, at most; a small training set has smaller ones, down to 4, so that an
     epoch has 20 updates."""
     learning_rate: float = 0.002
-    """Adam's learning rate; it is halved when the dev score stops improving."""
+    """Adam's learning rate for the task's own weights; it is halved when the dev score stops
+    improving."""
     clip_norm: float = 5.0
     """The norm that gradients are clipped to."""
     patience: int = 4
@@ -232,7 +237,8 @@ class CorefSettings(TaskSettings):
     """Examples in a batch, at most; a small training set has smaller ones, down to 4, so that an
     epoch has 20 updates."""
     learning_rate: float = 0.001
-    """Adam's learning rate; it is halved when the dev score stops improving."""
+    """Adam's learning rate for the task's own weights; it is halved when the dev score stops
+    improving."""
     dropout: float = 0.2
     """Dropout of the task's own layers."""
     char_filters: int = 64
