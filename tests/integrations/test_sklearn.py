@@ -45,9 +45,11 @@ class RowVectorizer(ElmoVectorizer):
         return tags
 
 
-NOT_PASSED = {
+MAY_FAIL = {
     "check_estimators_pickle": "asks for 1e-7, and a loaded model, whose word cache is empty, "
     "rounds float32 otherwise; test_pickled has a tolerance of 1e-6",
+    "check_methods_sample_order_invariance": "asks for 1e-7, and some processors (AVX-512) round "
+    "float32 otherwise in a batch of another order; test_the_order_of_texts has one of 1e-6",
 }
 
 
@@ -55,22 +57,27 @@ def test_scikit_learns_own_checks(tiny_elmo: Elmo) -> None:
     with pytest.warns(SkipTestWarning, match="Can't test estimator ElmoVectorizer"):
         assert len(check_estimator(ElmoVectorizer(tiny_elmo))) == 1  # that it can be cloned
     found = check_estimator(
-        RowVectorizer(tiny_elmo), expected_failed_checks=NOT_PASSED, on_fail=None, on_skip=None
+        RowVectorizer(tiny_elmo), expected_failed_checks=MAY_FAIL, on_fail=None, on_skip=None
     )
     by_status: dict[str, set[str]] = {}
     for one in found:
         by_status.setdefault(one["status"], set()).add(one["check_name"])
     assert len(by_status.pop("passed")) > 35
-    assert by_status == {
-        "xfail": set(NOT_PASSED),
-        "skipped": {"check_array_api_input"},  # which needs an environment variable
-    }
+    assert by_status.pop("xfail", set()) <= set(MAY_FAIL)
+    needs_a_variable = {"check_array_api_input"}  # in the environment
+    assert by_status == {"skipped": needs_a_variable}
 
 
 def test_pickled(tiny_elmo: Elmo) -> None:
     made = ElmoVectorizer(tiny_elmo).fit(TEXTS)
     loaded = pickle.loads(pickle.dumps(made))
     np.testing.assert_allclose(loaded.transform(TEXTS), made.transform(TEXTS), atol=1e-6)
+
+
+def test_the_order_of_texts(tiny_elmo: Elmo) -> None:
+    made, texts = ElmoVectorizer(tiny_elmo), ["good film", "a good one", "bad", "an odd one"]
+    backwards = made.fit_transform(texts[::-1])[::-1]
+    np.testing.assert_allclose(backwards, made.transform(texts), atol=1e-6)
 
 
 @pytest.mark.parametrize("layers", ["mix", "top", 0, "context", "expected"])

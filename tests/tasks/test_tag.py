@@ -3,7 +3,9 @@
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from elmore import Elmo
 from elmore.errors import DataError
@@ -46,3 +48,12 @@ def test_sentences_without_words(tiny_elmo: Elmo) -> None:
     assert tagger.predict([[], ["good", "film"]])[0] == []
     assert tagger.predict_proba([[]])[0].shape == (0, len(tagger.task_.answers.tags))
     assert tagger.evaluate(more).score == tagger.evaluate(given).score
+
+
+def test_probabilities_in_inference_mode(tiny_elmo: Elmo) -> None:
+    """They are gradients, which inference mode has none of."""
+    tagger = Tagger(tiny_elmo, **SMALL | {"n_epochs": 1}).fit(sentences(20), dev=sentences(6, 2))
+    expected = tagger.predict_proba([["good", "film"]])
+    with torch.inference_mode():
+        found = tagger.predict_proba([["good", "film"]])
+    np.testing.assert_array_equal(found, expected)

@@ -136,6 +136,7 @@ class Reader:
                 yield i, layers[:, start : start + lengths[i]]
                 start += lengths[i]
 
+    @torch.inference_mode()
     def _read_batch(
         self, texts: list[Sequence[str]], rows: list[int], carried: CarriedState | None
     ) -> Tensor:

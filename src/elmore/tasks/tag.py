@@ -127,8 +127,9 @@ class WordTags(LabelAnswers):
 
     def probabilities(self, network: Any, scores: Any, batch: Batch) -> list[Any]:
         """Return the CRF's marginals, (words, K) for each sentence."""
-        with torch.enable_grad():
-            found = network.crf.marginals(scores, batch.sides[0].mask)
+        # What was computed in inference mode has no gradient; a copy may have one.
+        with torch.inference_mode(mode=False), torch.enable_grad():
+            found = network.crf.marginals(scores.clone(), batch.sides[0].mask.clone())
         return [
             row[: one.n_tokens].double().numpy()
             for row, one in zip(found, batch.readings, strict=True)
