@@ -1,7 +1,7 @@
 """The matrix products of inference and training, in float32 or in bfloat16.
 
 bfloat16 here means: both operands are rounded to it, sums are in float32. A processor with bfloat16
-units does that several times as fast; elsewhere the operands are rounded and multiplied as float32,
+units does that twice as fast or more; elsewhere the operands are rounded and multiplied as float32,
 which gives the same values without the speed.
 
 In a product a @ b, b is converted already, because it is mostly a weight that is used many times.
