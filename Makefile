@@ -8,7 +8,7 @@ SEED   ?= 0
 KILLS  ?= 100
 RAY_KILLS ?= 10
 
-.PHONY: help setup dev demo test lint types unit fuzz kills bench paper site wheel clean
+.PHONY: help setup dev demo test lint types unit fuzz kills bench paper site kernels wheel wheels clean
 
 help:           ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -52,8 +52,15 @@ paper: dev      ## measure what the paper measured, with the data in DATA; table
 site: dev       ## build the documentation site; it begins at build/docs/site/index.html
 	$(BIN)/python tools/site.py build/docs
 
-wheel: dev      ## build dist/*.whl
+kernels:        ## compile the C kernels in the source tree
+	@$(PYTHON) tools/compile_kernels.py
+
+wheel: dev      ## build dist/*.whl for this machine
 	$(BIN)/python -m build --wheel
+
+TARGETS := x86_64-linux-gnu.2.17 aarch64-linux-gnu.2.17 aarch64-macos.11.0 x86_64-macos.11.0 x86_64-windows-gnu
+wheels: dev     ## build dist/*.whl for Linux, macOS and Windows, by zig's cross-compiler
+	for target in $(TARGETS); do ELMORE_TARGET=$$target $(BIN)/python -m build --wheel || exit 1; done
 
 clean:          ## remove the environment and every cache
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

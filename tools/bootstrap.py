@@ -13,6 +13,9 @@ import sys
 import venv
 from pathlib import Path
 
+from compile_kernels import is_compiled
+from compile_kernels import main as compile_kernels_main
+
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
@@ -33,7 +36,7 @@ def main() -> int:
     wanted = _fingerprint()
     done = {name: VENV / f".elmore-{name}" for name in ("core", "dev")}
     if any(_is(stamp, wanted) for stamp in ([done["dev"]] if dev else done.values())):
-        return 0
+        return 0 if is_compiled() else compile_kernels_main()
     print("setting up .venv (a minute or two)", flush=True)
     try:
         _make_venv()
@@ -97,15 +100,19 @@ def _install_torch() -> str:
 
 
 def _install_programs() -> None:
-    """Install Debian's chromium and iproute2 where they can be.
+    """Install Debian's chromium, iproute2, cross-compilers and emulators where they can be.
 
-    Elsewhere the tests of the browser and those of two hosts are skipped.
+    Elsewhere the tests of the browser, of two hosts and of other processors are skipped.
     """
     packages = []
     if not Path("/usr/bin/chromium").exists():
         packages += ["chromium", "fonts-noto-cjk"]
     if not shutil.which("ip"):
         packages += ["iproute2"]
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        packages += ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user-static"]
+    if not shutil.which("x86_64-w64-mingw32-gcc"):
+        packages += ["gcc-mingw-w64-x86-64", "wine64"]
     if not packages or not shutil.which("apt-get") or os.geteuid() != 0:
         return
     for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
