@@ -78,7 +78,10 @@ def make_app(folders: Path, tiny_model: Path) -> Make:
             limits=checked,
             metrics=metrics,
         )
-        return create_app(registry, checked, metrics, api_key=api_key, allow_origins=allow_origins)
+        return create_app(
+            registry, checked, metrics,
+            api_key=api_key, allowed_hosts=["testserver"], allow_origins=allow_origins,
+        )  # fmt: skip
 
     return make
 

@@ -194,11 +194,41 @@ def test_origins(make_app: Make, client: TestClient) -> None:
     asked = {"Origin": "https://example.org", "Access-Control-Request-Method": "POST"}
     name = "access-control-allow-origin"
     assert name not in client.options("/embed", headers=asked).headers
-    assert name not in client.get("/models", headers=asked).headers
+    refused = client.get("/models", headers=asked)
+    assert "--allow-origin https://example.org" in check_refusal(refused, 403)
+    assert name not in refused.headers
     with TestClient(make_app(allow_origins=["https://example.org"])) as other:
         assert other.options("/embed", headers=asked).headers[name] == "https://example.org"
+        assert other.get("/models", headers=asked).headers[name] == "https://example.org"
         asked["Origin"] = "https://elsewhere.org"
-        assert name not in other.get("/models", headers=asked).headers
+        refused = other.get("/models", headers=asked)
+        check_refusal(refused, 403)
+        assert name not in refused.headers
+    with TestClient(make_app(allow_origins=["*"])) as other:
+        assert other.get("/models", headers=asked).headers[name] == "*"
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/models", "/senses/old/bank", "/nothing"])
+def test_other_hosts(client: TestClient, path: str) -> None:
+    for host in ("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil",
+                 "[::1].evil", "evil.example:x", "127.0.0.1@evil", "", ":80"):  # fmt: skip
+        response = client.get(path, headers={"Host": host})
+        assert "--allowed-host" in check_refusal(response, 403)
+    two = client.get(path, headers=[("Host", "localhost"), ("Host", "evil.example")])
+    check_refusal(two, 403)
+
+
+@pytest.mark.parametrize(
+    "host", ["testserver", "TestServer:80", "localhost:9000", "192.0.2.1:1", "[::1]:8000"]
+)
+def test_own_hosts(client: TestClient, host: str) -> None:
+    assert client.get("/models", headers={"Host": host}).is_success
+    headers = {"Host": host, "Origin": f"https://{host}"}
+    assert client.post("/embed", json={"texts": ["a"]}, headers=headers).is_success
+    for origin in ("null", "https://evil.example", "http://localhost:1", f"https://{host}.evil"):
+        headers = {"Host": host, "Origin": origin}
+        response = client.post("/embed", json={"texts": ["a"]}, headers=headers)
+        assert "--allow-origin" in check_refusal(response, 403)
 
 
 def test_no_answer_in_time(make_app: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,6 +113,7 @@ def test_the_key_comes_from_the_environment(start: Start) -> None:
         (["--port", "70000"], "the port is 70000"),
         (["--port", "-1"], "expected a whole number"),
         (["--host", "no.such.host.invalid"], "there is no host"),
+        (["--allowed-host", "http://a.example"], "the allowed host is 'http://a.example'"),
         (["--max-texts", "0"], "max_texts is 0"),
         (["--api-key", ""], "the API key is empty; give one"),
         (["--max-queue-texts", "5"], "max_queue_texts is 5"),

@@ -44,6 +44,7 @@ def serve(
     host: str = "127.0.0.1",
     port: Annotated[int, Parameter(alias="-p", converter=arguments.whole_number)] = 8000,
     api_key: str | None = None,
+    allowed_host: Annotated[list[str] | None, Parameter(negative="")] = None,
     allow_origin: Annotated[list[str] | None, Parameter(negative="")] = None,
     limits: Annotated[LimitFlags, Parameter(name="*")] = _DEFAULT_LIMITS,
 ) -> None:
@@ -70,6 +71,10 @@ def serve(
     api_key
         Clients must send it as a bearer token. Better given in the environment variable
         ELMORE_API_KEY, where other users do not see it.
+    allowed_host
+        A name that clients call this server by, such as vectors.example.org; several times for
+        several. Its addresses, localhost and the name given by --host need not be named; requests
+        to other names are refused, for fear of DNS rebinding.
     allow_origin
         A web origin, such as https://example.org, whose pages may use the API (CORS).
     """
@@ -101,6 +106,7 @@ def serve(
         port=port,
         limits=checked,
         api_key=key,
+        allowed_hosts=allowed_host or [],
         allow_origins=allow_origin or [],
         on_start=say,
         on_warning=warn,

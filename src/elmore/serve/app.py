@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 
 from elmore import __version__
 from elmore.serve import answers, encoding
-from elmore.serve.guards import ApiKeyGuard, LimitsGuard
+from elmore.serve.guards import ApiKeyGuard, HostGuard, LimitsGuard
 from elmore.serve.index_routes import index_routes
 from elmore.serve.limits import Limits
 from elmore.serve.lookups import Lookups
@@ -33,6 +33,7 @@ def create_app(
     metrics: Metrics,
     *,
     api_key: str | None = None,
+    allowed_hosts: Sequence[str] = (),
     allow_origins: Sequence[str] = (),
 ) -> FastAPI:
     """Return the server as an ASGI application."""
@@ -78,6 +79,7 @@ def create_app(
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
         )
+    app.add_middleware(HostGuard, allowed_hosts=allowed_hosts, allowed_origins=allow_origins)
     app.add_middleware(MetricsMiddleware, metrics=metrics)
     return app
 

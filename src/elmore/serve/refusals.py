@@ -22,6 +22,7 @@ _UNION_TAG = re.compile(r"\W|^(str|int|float|bool|Clause)$")  # where pydantic n
 _STATUSES = {
     400: "The body is no JSON.",
     401: "The API key is missing or wrong.",
+    403: "The host is not a name of this server, or the origin may not use it.",
     404: "There is no such model, index, task or word.",
     413: "The body is too large.",
     422: "A field is wrong, or there are too many texts or tokens.",

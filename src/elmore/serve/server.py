@@ -12,6 +12,7 @@ import uvicorn
 
 from elmore.errors import ConfigError
 from elmore.serve.app import create_app
+from elmore.serve.guards import host_name
 from elmore.serve.limits import Limits
 from elmore.serve.metrics import Metrics
 from elmore.serve.registry import load_registry
@@ -49,6 +50,7 @@ def serve(
     port: int,
     limits: Limits,
     api_key: str | None,
+    allowed_hosts: Sequence[str],
     allow_origins: Sequence[str],
     on_start: Callable[[str], None],
     on_warning: Callable[[str], None],
@@ -58,12 +60,16 @@ def serve(
     Without `indexes`, those that came with the package are served; `on_warning` is told of each
     that cannot be.
     """
+    hosts = [host.lower(), *map(host_name, allowed_hosts)]
     with bind(host, port) as listener:
         metrics = Metrics()
         registry = load_registry(models, indexes or (), tasks, limits=limits, metrics=metrics)
         for said in add_samples(registry) if indexes is None else ():
             on_warning(said)
-        app = create_app(registry, limits, metrics, api_key=api_key, allow_origins=allow_origins)
+        app = create_app(
+            registry, limits, metrics,
+            api_key=api_key, allowed_hosts=hosts, allow_origins=allow_origins,
+        )  # fmt: skip
         config = uvicorn.Config(
             app,
             log_level="warning",
