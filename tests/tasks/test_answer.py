@@ -48,7 +48,7 @@ class Spaces(Words):
     def tokens(self, text: str) -> list[Token]:
         return WhitespaceTokenizer()(text)
 
-    def tokenize(self, text: Any) -> tuple[str, ...]:
+    def tokenize(self, text: Any, place: int) -> tuple[str, ...]:
         return tuple(text.split())
 
 

@@ -80,7 +80,7 @@ def test_a_task_of_an_earlier_version(folder: Path) -> None:
         ({"labels": ["a"] * 2}, "labels has a label twice"),
         ({"labels": [str(k) for k in range(9000)]}, "a score for each of the 9000 labels"),
         ({"labels": []}, "a score for each of the 0 labels"),
-        ({"labels": [0] * 2000}, "expected a string"),
+        ({"labels": [0.5] * 2000}, "expected a string"),
         ({"elmo": {"source": 1, "hash": ""}}, "elmo.source is 1; expected"),
         ({"task": "sing"}, "task is 'sing'; expected one of answer, classify, coref, pair, tag"),
         ({"format": "elmore-task-9"}, "elmore-task-9"),

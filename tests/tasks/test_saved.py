@@ -1,15 +1,18 @@
 """A saved task says which vectors it needs, and takes no others."""
 
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from elmore import Elmo
 from elmore.errors import ConfigError, FormatError
+from elmore.folders import write_json
 from elmore.tasks import Classifier, Tagger
-from tests.tasks.made_examples import SMALL, texts
+from tests.tasks.made_examples import SMALL, sentences, texts
 
 
 def test_a_saved_task_whose_vectors_are_missing_or_others(tiny_model: Path, tmp_path: Path) -> None:
@@ -47,6 +50,24 @@ def test_the_tokenizer_of_a_given_elmo_is_saved(tiny_model: Path, tmp_path: Path
     assert (loaded.predict_proba(said) == task.predict_proba(said)).all()
     Classifier(tiny_model, **SMALL).fit(texts(20)).save(tmp_path / "own")
     assert Classifier.load(tmp_path / "own").tokenizer is None
+
+
+@pytest.mark.parametrize(("cls", "labels", "message"), [
+    (Classifier, [1, "yes"], "labels has values of several types; expected one"),
+    (Classifier, [1, 2**64], "expected a string or a whole number"),
+    (Tagger, [1, 2], "labels has 1; expected strings"),
+])  # fmt: skip
+def test_labels_that_no_task_saves(
+    cls: Any, labels: list[Any], message: str, tiny_elmo: Elmo, tmp_path: Path
+) -> None:
+    make = texts if cls is Classifier else sentences
+    cls(tiny_elmo, **SMALL | {"n_epochs": 1}).fit(make(20)).save(tmp_path / "task")
+    config = tmp_path / "task/config.json"
+    content = json.loads(config.read_text())
+    del content["checksum"]
+    write_json(config, content | {"labels": labels})
+    with pytest.raises(FormatError, match=message):
+        cls.load(tmp_path / "task", elmo=tiny_elmo)
 
 
 def test_a_task_from_an_elmo_of_nowhere(tiny_elmo: Elmo, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def predict(
     examples = [one.example for one in given]
     found = task.predict(examples)
     chances = task.predict_proba(examples) if probabilities else [None] * len(given)
-    names = task.tags_ if is_tagger else task.classes_.tolist()
+    names = task.tags_ if is_tagger else list(map(str, task.classes_))
     for one, answer, chance in zip(given, found, chances, strict=True):
         record: dict[str, Any] = {"text": one.text}
         if is_tagger:

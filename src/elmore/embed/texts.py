@@ -4,7 +4,9 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from elmore.errors import DataError, ElmoreWarning
+import numpy as np
+
+from elmore.errors import DataError, ElmoreWarning, shown
 from elmore.formats import Pretrained
 from elmore.text import (
     BEGIN_SENTENCE,
@@ -86,11 +88,17 @@ def _tokenize_one(
         return TokenizedText(
             tuple(token.text for token in found), tuple((token.start, token.end) for token in found)
         )
-    if isinstance(text, bytes) or not isinstance(text, Sequence):
+    tokens = (normalize(token, normalization) for token in given_tokens(text, f"text {place}"))
+    return TokenizedText(tuple(tokens), None)
+
+
+def given_tokens(text: object, name: str) -> tuple[str, ...]:
+    """Return the tokens of a text that is no string; `name` is what an error calls it."""
+    if isinstance(text, bytes) or not isinstance(text, Sequence | np.ndarray):
         raise DataError(
-            f"text {place} is of type {type(text).__name__}; expected a string or a list of tokens"
+            f"{name} is of type {type(text).__name__}; expected a string or a list of tokens"
         )
     for token in text:
         if not isinstance(token, str):
-            raise DataError(f"text {place} has the token {token!r}; expected strings only")
-    return TokenizedText(tuple(normalize(token, normalization) for token in text), None)
+            raise DataError(f"{name} has the token {shown(token)}; expected strings only")
+    return tuple(text)

@@ -28,9 +28,9 @@ class Predict:
         key = "tags" if task.task == "tag" else "label"
         predicted = task.predict(texts)
         labels = predicted.tolist() if isinstance(predicted, np.ndarray) else predicted
-        said: list[dict[str, Any]] = [{key: one} for one in labels]
+        said: list[dict[str, Any]] = [{key: one if key == "tags" else str(one)} for one in labels]
         if self.probabilities:
-            names = task.tags_ if key == "tags" else task.classes_.tolist()
+            names = task.tags_ if key == "tags" else list(map(str, task.classes_))
             for one, chances in zip(said, task.predict_proba(texts), strict=True):
                 rows = chances.tolist()
                 one["probabilities"] = (
@@ -52,7 +52,7 @@ def task_routes(registry: Registry, reader: TextReader) -> APIRouter:
             {
                 "name": served.name,
                 "kind": served.task.task,
-                "labels": served.task.classes_.tolist(),
+                "labels": list(map(str, served.task.classes_)),
                 "needs_predicate": _needs_predicate(served),
                 "model": served.model,
             }

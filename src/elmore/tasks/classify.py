@@ -8,15 +8,17 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-from elmore.errors import DataError
+from elmore.errors import DataError, shown
 from elmore.tasks.base import ClassifierMixin
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples, class_weights
 from elmore.tasks.label_answers import LabelAnswers
 from elmore.tasks.metrics import LabelEvaluation, evaluate_labels
 from elmore.tasks.networks import PairNetwork, TextNetwork
-from elmore.tasks.settings import ClassWeight, TaskName
+from elmore.tasks.settings import ClassWeight, LabelSettings, TaskName
 from elmore.tasks.task import Batch, Reader, Reading, Task, Words
+
+Label = str | int | bool
 
 
 class TextReader(Reader):
@@ -24,11 +26,11 @@ class TextReader(Reader):
 
     def read(self, X: Sequence[Any], words: Words) -> list[Reading]:
         """Return the tokens of each text."""
-        return [Reading(((words.tokenize(text),),)) for text in X]
+        return [Reading(((tokens,),)) for tokens in self.tokenized(X, words)]
 
     def tokenized(self, X: Sequence[Any], words: Words) -> list[Any]:
         """Return the tokens of each text."""
-        return [words.tokenize(text) for text in X]
+        return [words.tokenize(text, place) for place, text in enumerate(X)]
 
 
 class PairReader(Reader):
@@ -41,9 +43,16 @@ class PairReader(Reader):
     def tokenized(self, X: Sequence[Any], words: Words) -> list[Any]:
         """Return the tokens of both texts of each pair."""
         for place, pair in enumerate(X):
-            if isinstance(pair, str) or len(pair) != 2:
-                raise DataError(f"example {place} is {pair!r}; expected a pair of texts")
-        return [(words.tokenize(first), words.tokenize(second)) for first, second in X]
+            if (
+                not isinstance(pair, Sequence | np.ndarray)
+                or isinstance(pair, str)
+                or len(pair) != 2
+            ):
+                raise DataError(f"example {place} is {shown(pair)}; expected a pair of texts")
+        return [
+            (words.tokenize(first, place), words.tokenize(second, place))
+            for place, (first, second) in enumerate(X)
+        ]
 
 
 class ExampleLabels(LabelAnswers):
@@ -57,9 +66,13 @@ class ExampleLabels(LabelAnswers):
         self.class_weights: Tensor | None = None
         """Of the training set, (K,)."""
 
-    def labels_of(self, y: Sequence[Any]) -> list[str]:
-        """Return the labels as strings."""
-        return [str(label) for label in y]
+    def labels_of(self, y: Sequence[Any]) -> list[Label]:
+        """Return the labels, all of one type."""
+        labels = [_label(one) for one in y]
+        kinds = sorted({type(label).__name__ for label in labels})
+        if len(kinds) > 1:
+            raise DataError(f"labels are of the types {', '.join(kinds)}; expected one type")
+        return labels
 
     def learn(self, train: Examples, dev: Examples) -> None:
         """Take the labels of the training set, and weigh them in the loss if asked to."""
@@ -70,7 +83,7 @@ class ExampleLabels(LabelAnswers):
     def targets(self, readings: Sequence[Any], y: Sequence[Any]) -> list[Any]:
         """Return the number of each label."""
         rows = {label: row for row, label in enumerate(self.labels)}
-        return [rows[str(label)] for label in y]
+        return [rows[label] for label in self.labels_of(y)]
 
     def decode(self, network: Any, scores: Any, batch: Batch) -> list[Any]:
         """Return the label with the highest score of each example."""
@@ -81,11 +94,28 @@ class ExampleLabels(LabelAnswers):
         return list(scores.double().softmax(1).numpy())
 
     def evaluate(self, right: Sequence[Any], given: Sequence[Any]) -> LabelEvaluation:
-        """Return the accuracy."""
-        return evaluate_labels(self.labels_of(right), self.labels_of(given))
+        """Return the accuracy; a file has its labels as strings, whatever they were trained as."""
+        return evaluate_labels(
+            [str(label) for label in self.labels_of(right)], [str(label) for label in given]
+        )
 
 
-class LabelModel(ClassifierMixin, TaskModel):  # type: ignore[misc]
+def _label(given: Any) -> Label:
+    """Return a label as a plain string, whole number or boolean."""
+    value = given.item() if isinstance(given, np.generic) else given
+    if isinstance(value, str):
+        return str.__str__(value)  # also of an enumeration
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and abs(value) < 2**63:  # which is as many as an array takes
+        return int(value)
+    raise DataError(
+        f"the label {shown(given)} is of type {type(given).__name__}; expected strings, whole "
+        "numbers or booleans"
+    )
+
+
+class LabelModel(LabelSettings, ClassifierMixin, TaskModel):  # type: ignore[misc]
     """What both estimators have in common: a label for each example."""
 
     reader: ClassVar[type[Reader]]
@@ -104,8 +134,8 @@ class LabelModel(ClassifierMixin, TaskModel):  # type: ignore[misc]
         )  # fmt: skip
 
     def predict(self, X: Sequence[Any]) -> npt.NDArray[Any]:
-        """Return the label of each example."""
-        return np.array(self._predict(X))
+        """Return the label of each example, of the type that the labels were given in."""
+        return np.array(self._predict(X), self.classes_.dtype)
 
     def predict_proba(self, X: Sequence[Any]) -> npt.NDArray[np.float64]:
         """Return the probability of each label, in the order of `classes_`, (examples, K)."""
@@ -119,7 +149,7 @@ class LabelModel(ClassifierMixin, TaskModel):  # type: ignore[misc]
 class Classifier(LabelModel):
     """Classifies texts: a biLSTM with attentive pooling on [static; ELMo].
 
-    Texts are strings or lists of tokens; labels are strings, or are made strings.
+    Texts are strings or lists of tokens; labels are strings, whole numbers or booleans.
     """
 
     task: ClassVar[TaskName] = "classify"

@@ -22,7 +22,7 @@ from elmore.static import StaticVectors
 from elmore.tasks.adapt import adapt
 from elmore.tasks.base import BaseEstimator
 from elmore.tasks.encoded import EncodedExamples, distinct_sentences
-from elmore.tasks.examples import Examples, examples_hash, hold_out
+from elmore.tasks.examples import Examples, as_list, examples_hash, hold_out
 from elmore.tasks.features import FeatureExtractor
 from elmore.tasks.fit import ADAPTED, FitProgress, OnProgress, fit, run_folder
 from elmore.tasks.input_list import input_of
@@ -198,8 +198,8 @@ class TaskModel(TaskSettings, BaseEstimator):  # type: ignore[misc]  # scikit-le
         return self.task_
 
     def _predict(self, X: Sequence[Any], decode: Decode[T] | None = None) -> list[T]:
-        decode = decode or self._task.answers.decode
-        return self._run(self._encode(X), decode) if len(X) else []
+        decode, X = decode or self._task.answers.decode, as_list(X, "examples")
+        return self._run(self._encode(X), decode) if X else []
 
     def evaluate(self, X: Sequence[Any] | Examples, y: Sequence[Any] | None = None) -> Evaluation:
         """Compare predictions with the right answers."""

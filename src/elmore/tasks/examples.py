@@ -1,7 +1,7 @@
 """Labelled examples: what a task is trained on, or evaluated on, and how a dev set is held out."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elmore.errors import ConfigError, DataError
+from elmore.errors import ConfigError, DataError, shown
 from elmore.tasks.settings import ClassWeight
 
-LabelsOf = Callable[[Sequence[Any]], list[str]]
+LabelsOf = Callable[[Sequence[Any]], list[Any]]
 """Returns all labels of some answers: of tagged sentences, those of all their words."""
 
 
@@ -51,13 +51,23 @@ class Examples:
     @classmethod
     def of(cls, X: "Sequence[Any] | Examples", y: Sequence[Any] | None = None) -> "Examples":
         """Return the examples that `fit` and `evaluate` are given, one label for each."""
-        found = X if isinstance(X, Examples) else cls(list(X), list(y if y is not None else []))
-        if not len(found) or len(found.X) != len(found.y):
+        if not isinstance(X, Examples):
+            X = cls(as_list(X, "examples"), as_list([] if y is None else y, "labels"))
+        if not len(X) or len(X.X) != len(X.y):
             raise DataError(
-                f"there are {len(found.X)} examples and {len(found.y)} labels; "
+                f"there are {len(X.X)} examples and {len(X.y)} labels; "
                 "expected one for each, and at least one"
             )
-        return found
+        return X
+
+
+def as_list(given: Any, what: str) -> list[Any]:
+    """Return examples or labels as a list; one string is refused, and what is a table."""
+    if hasattr(given, "columns"):  # of which a list would be the names of its columns
+        raise DataError(f"the {what} are a table; give one of its columns, such as table['text']")
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise DataError(f"the {what} are {shown(given)}; expected a list, such as [one, another]")
+    return list(given)
 
 
 def examples_hash(*sets: Examples) -> str:
@@ -83,7 +93,7 @@ def hold_out(
             f"dev_share is {share}, which leaves none of {len(examples)} examples to train on; "
             "give more, or a dev set"
         )
-    known: set[str] = set()
+    known: set[Any] = set()
     train: list[int] = []
     dev: list[int] = []
     for k in order:  # a label that no other example has must stay in training
@@ -99,9 +109,11 @@ def hold_out(
     return first, second
 
 
-def label_set(train: Examples, dev: Examples, labels_of: LabelsOf) -> list[str]:
+def label_set(train: Examples, dev: Examples, labels_of: LabelsOf) -> list[Any]:
     """Return the labels of the training set, which must have two or more and all of the dev set."""
     labels = sorted(set(labels_of(train.y)))
+    if not labels:
+        raise DataError("the training examples have no labels; give examples of two or more")
     if len(labels) < 2:
         raise DataError(
             f"all training examples have the label {labels[0]!r}; give examples of two or more"
@@ -115,7 +127,7 @@ def label_set(train: Examples, dev: Examples, labels_of: LabelsOf) -> list[str]:
     return labels
 
 
-def class_weights(mode: ClassWeight, labels: Sequence[str], given: Sequence[str]) -> Tensor | None:
+def class_weights(mode: ClassWeight, labels: Sequence[Any], given: Sequence[Any]) -> Tensor | None:
     """Return the weight of each label in the loss, (K,), by how often it is among `given`."""
     if mode == "none":
         return None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elmore.embed import Elmo
+from elmore.embed.texts import given_tokens
 from elmore.errors import ConfigError
 from elmore.static import StaticVectors
 from elmore.tasks.encoded import EncodedExamples, StoredSentences, distinct_sentences
@@ -96,11 +97,11 @@ class FeatureExtractor(Words):
         """Return the words of a string, with their character spans."""
         return self.tokenizer(text)
 
-    def tokenize(self, text: Any) -> TokenTuple:
+    def tokenize(self, text: Any, place: int) -> TokenTuple:
         """Return the words of a string; a sequence of tokens stays as it is."""
         if isinstance(text, str):
             return tuple(token.text for token in self.tokenizer(text))
-        return tuple(text)
+        return given_tokens(text, f"example {place}")
 
     def network(self) -> TokenInput:
         """Return a new part of a task's network that reads the inputs."""

@@ -18,7 +18,7 @@ class LabelAnswers(Answers):
     def check(self, y: Sequence[Any]) -> None:
         """Refuse answers none of which is known."""
         labels = list(dict.fromkeys(self.labels_of(y)))
-        if not set(labels) & set(self.labels):
+        if not set(map(str, labels)) & set(map(str, self.labels)):
             raise DataError(
                 f"the task knows none of the examples' labels ({_some(labels)}), but "
                 f"{_some(self.labels)}; give examples with labels, in the format of "
@@ -26,6 +26,6 @@ class LabelAnswers(Answers):
             )
 
 
-def _some(labels: Sequence[str]) -> str:
+def _some(labels: Sequence[Any]) -> str:
     shown = ", ".join(map(repr, labels[:5]))
     return shown + ", …" * (len(labels) > 5)

@@ -110,7 +110,7 @@ class QuestionReader(Reader):
                 continue
             question, text = _question(one, place)
             tokens, spans = sentences(text)
-            found.append(QuestionReading(((words.tokenize(question),), tokens), text, spans))
+            found.append(QuestionReading(((words.tokenize(question, place),), tokens), text, spans))
         return found
 
     def tokenized(self, X: Sequence[Any], words: Words) -> list[Any]:

@@ -42,6 +42,9 @@ FORMAT: Literal["elmore-task-1"] = "elmore-task-1"
 
 _FIX = "copy the task again, or train it again"
 _MAX_LABELS = 2**16
+_Whole = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
+_ANY_LABELS = ("classify", "pair")
+"""The tasks whose labels may be whole numbers or booleans; those of others are strings."""
 _RENAMED = {  # the first part of the names of weights, as earlier versions wrote them
     "tokens.input_mix.": "tokens.parts.elmo.mixes.input.",
     "tokens.output_mix.": "tokens.parts.elmo.mixes.output.",
@@ -73,7 +76,7 @@ class TaskFile(Struct, frozen=True, forbid_unknown_fields=True):
     task: TaskName
     settings: dict[str, Any]
     """Those of the task's class (`TaskSettings.read_settings`)."""
-    labels: Annotated[list[str], Meta(max_length=_MAX_LABELS)]
+    labels: Annotated[list[str | _Whole | bool], Meta(max_length=_MAX_LABELS)]
     """What the task's answers have learned (`Answers.labels`)."""
     elmo: VectorsOrigin | None
     static: VectorsOrigin | None
@@ -85,6 +88,11 @@ class TaskFile(Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if len(set(self.labels)) != len(self.labels):
             raise ConfigError("labels has a label twice; expected each once")
+        kinds = {type(label) for label in self.labels}
+        if len(kinds) > 1:
+            raise ConfigError("labels has values of several types; expected one")
+        if not kinds <= {str} and self.task not in _ANY_LABELS:
+            raise ConfigError(f"labels has {self.labels[0]!r}; expected strings")
 
 
 def write_task(

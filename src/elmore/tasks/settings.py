@@ -123,8 +123,6 @@ class TaskSettings:
     """The norm that gradients are clipped to."""
     patience: int = 4
     """Early stopping: epochs without a new best dev score after which training ends."""
-    class_weight: ClassWeight = "none"
-    """balanced: rare labels weigh more in the loss, of classify and pair alone."""
     dev_share: float = 0.1
     """The share of the training examples that is held out for early stopping where no dev set is
     given."""
@@ -141,7 +139,6 @@ class TaskSettings:
     def check_settings(self) -> None:
         """Refuse settings that `fit` would refuse, before examples are read."""
         self.fit_config()
-        one_of(ClassWeight, class_weight=self.class_weight)
         one_of(Where, where=self.where)
         one_of(Norm, norm=self.norm)
         one_of(DType, cache_dtype=self.cache_dtype)
@@ -183,6 +180,19 @@ class TaskSettings:
 
 def _saved_fields(cls: type[TaskSettings]) -> list[dataclasses.Field[Any]]:
     return [f for f in dataclasses.fields(cls) if f.name not in _NOT_SAVED]
+
+
+@dataclass(repr=False, eq=False)
+class LabelSettings(TaskSettings):
+    """What a `Classifier` and a `PairClassifier` are given."""
+
+    class_weight: ClassWeight = "none"
+    """balanced: rare labels weigh more in the loss."""
+
+    def check_settings(self) -> None:
+        """Refuse settings that `fit` would refuse, before examples are read."""
+        super().check_settings()
+        one_of(ClassWeight, class_weight=self.class_weight)
 
 
 @dataclass(repr=False, eq=False)
@@ -274,9 +284,9 @@ class CorefSettings(TaskSettings):
 
 
 SETTINGS: dict[TaskName, type[TaskSettings]] = {
-    "classify": TaskSettings,
+    "classify": LabelSettings,
     "tag": TagSettings,
-    "pair": TaskSettings,
+    "pair": LabelSettings,
     "answer": AnswerSettings,
     "coref": CorefSettings,
 }

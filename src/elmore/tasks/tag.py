@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from elmore.errors import DataError
+from elmore.embed.texts import given_tokens
+from elmore.errors import DataError, shown
 from elmore.tasks.crf import Crf
 from elmore.tasks.estimator import TaskModel
 from elmore.tasks.examples import Examples
@@ -38,18 +39,27 @@ class SentenceReader(Reader):
     def check(self, examples: Examples) -> None:
         """Refuse sentences that have not one tag for each token."""
         for place, (one, tags) in enumerate(zip(examples.X, examples.y, strict=True)):
-            sentence, _ = self._clause(one)
-            if isinstance(sentence, str) or len(sentence) != len(tags):
+            sentence, _ = self._clause(one, place)
+            if isinstance(sentence, str):
+                raise DataError(f"sentence {place} is {shown(sentence)}; expected a list of tokens")
+            n_tokens = len(given_tokens(sentence, f"sentence {place}"))
+            if not _are_tags(tags):
                 raise DataError(
-                    f"sentence {place} has {len(sentence)} tokens and {len(tags)} tags; "
-                    "expected a list of tokens and a tag for each"
+                    f"the tags of sentence {place} are {shown(tags)}; expected a list of strings, "
+                    "such as B-PER, one for each token"
+                )
+            if n_tokens != len(tags):
+                raise DataError(
+                    f"sentence {place} has {n_tokens} tokens and {len(tags)} tags; "
+                    "expected a tag for each"
                 )
 
     def read(self, X: Sequence[Any], words: Words) -> list[Reading]:
         """Return the tokens of each sentence, and the place of its predicate if it has one."""
         found: list[Reading] = []
-        for sentence, place in map(self._clause, X):
-            tokens = words.tokenize(sentence)
+        for number, one in enumerate(X):
+            sentence, place = self._clause(one, number)
+            tokens = words.tokenize(sentence, number)
             if not self.predicate:
                 found.append(Reading(((tokens,),)))
                 continue
@@ -58,9 +68,10 @@ class SentenceReader(Reader):
             found.append(ClauseReading(((tokens,),), int(place)))
         return found
 
-    def _clause(self, one: Any) -> tuple[Any, int]:
+    def _clause(self, one: Any, number: int) -> tuple[Any, int]:
         """Return the sentence of an example, and its predicate's place if it has one."""
-        is_clause = not isinstance(one, str) and len(one) == 2 and isinstance(one[1], Integral)
+        is_pair = isinstance(one, Sequence) and not isinstance(one, str) and len(one) == 2
+        is_clause = is_pair and isinstance(one[1], Integral)
         if is_clause and not self.predicate:
             raise DataError(
                 f"got {one!r}, with the place of its predicate; set predicate=True (--predicate), "
@@ -76,6 +87,11 @@ class SentenceReader(Reader):
         """Leave out sentences without tokens."""
         kept = [(one, tags) for one, tags in zip(readings, y, strict=True) if one.n_tokens]
         return [one for one, _ in kept], [tags for _, tags in kept]
+
+
+def _are_tags(given: Any) -> bool:
+    is_list = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
+    return is_list and all(isinstance(tag, str) for tag in given)
 
 
 class WordTags(LabelAnswers):
@@ -103,7 +119,7 @@ class WordTags(LabelAnswers):
 
     def labels_of(self, y: Sequence[Any]) -> list[str]:
         """Return the tags of all words."""
-        return [tag for tags in y for tag in tags]
+        return [str(tag) for tags in y for tag in tags]
 
     def targets(self, readings: Sequence[Any], y: Sequence[Any]) -> list[Any]:
         """Return the number of each word's tag."""

@@ -77,8 +77,11 @@ class Words(ABC):
         """Return the words of a string, with their character spans."""
 
     @abstractmethod
-    def tokenize(self, text: Any) -> TokenTuple:
-        """Return the words of a string; a sequence of tokens stays as it is."""
+    def tokenize(self, text: Any, place: int) -> TokenTuple:
+        """Return the words of a string; a sequence of tokens stays as it is.
+
+        `place` is which example it is of, for the error if it is neither.
+        """
 
 
 class Reader(ABC):
@@ -108,7 +111,7 @@ class Reader(ABC):
 class Answers(ABC):
     """Turns answers into targets, and scores into answers."""
 
-    labels: list[str]
+    labels: list[Any]
     """What was learned of the training set's answers: its labels, sorted."""
     scores_weight: str | None = None
     """The weight that has one number for each of `n_scored`, if one has."""
@@ -121,7 +124,7 @@ class Answers(ABC):
         """How many labels the network scores."""
         return len(self.labels)
 
-    def labels_of(self, y: Sequence[Any]) -> list[str]:
+    def labels_of(self, y: Sequence[Any]) -> list[Any]:
         """Return the labels of some answers, all of which a training set must have."""
         return []
 
