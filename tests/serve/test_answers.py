@@ -10,7 +10,8 @@ from elmore import Elmo, __version__
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.neighbours import neighbours
 from elmore.serve import answers, index_answers
-from elmore.tasks import Classifier, PairClassifier, Tagger
+from elmore.tasks import Classifier, PairClassifier, Tagger, layer_cache
+from elmore.tasks.estimator import TaskModel
 
 from .conftest import LINES
 
@@ -183,6 +184,19 @@ def test_tasks(client: TestClient, folders: Any, elmo: Elmo) -> None:
     clauses = [{"text": "the bank", "predicate": 1}, {"text": ["a"], "predicate": 0}]
     content = checked(client.post("/predict/roles", json={"texts": clauses}), answers.PredictAnswer)
     assert [len(one["tags"]) for one in content["results"]] == [2, 1]
+
+
+@pytest.mark.parametrize("task", ["classify", "tag"])
+def test_a_prediction_is_one_run_without_a_file(
+    client: TestClient, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = []
+    run = TaskModel._run
+    monkeypatch.setattr(TaskModel, "_run", lambda *given: runs.append(given) or run(*given))
+    monkeypatch.setattr(layer_cache, "TemporaryFile", None)  # such as a full TMPDIR
+    body = {"texts": ["the bank", "a river ."], "probabilities": True}
+    assert client.post(f"/predict/{task}", json=body).is_success
+    assert len(runs) == 1
 
 
 @pytest.mark.parametrize(

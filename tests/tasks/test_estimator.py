@@ -54,6 +54,26 @@ def test_what_is_learnt_and_saved(
     assert len(made[0].predict([])) == 0
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_a_prediction_with_its_probabilities(task: str, tiny_elmo: Elmo) -> None:
+    cls, make = TASKS[task]
+    train, test = make(30), make(9, seed=3)
+    model: Any = cls(tiny_elmo, **SMALL).fit(train)
+    n_runs = 0
+
+    def count(*_: object) -> None:
+        nonlocal n_runs
+        n_runs += 1
+
+    model.network_.register_forward_hook(count)
+    found = model.predict_with_proba(test.X)
+    assert n_runs == 1
+    assert [answer for answer, _ in found] == list(model.predict(test.X))
+    for (_, row), expected in zip(found, model.predict_proba(test.X), strict=True):
+        np.testing.assert_array_equal(row, expected)
+    assert model.predict_with_proba([]) == []
+
+
 @pytest.mark.parametrize("options", [
     {"where": "output"}, {"where": "both"}, {"layers": "top"}, {"layers": 0}, {"norm": "token"},
     {"elmo": None}, {"static": None},

@@ -104,10 +104,13 @@ def predict(
             for parts in read
         ]
     examples = [one.example for one in given]
-    found = task.predict(examples)
-    chances = task.predict_proba(examples) if probabilities else [None] * len(given)
+    found = (
+        task.predict_with_proba(examples)
+        if probabilities
+        else [(answer, None) for answer in task.predict(examples)]
+    )
     names = task.tags_ if is_tagger else list(map(str, task.classes_))
-    for one, answer, chance in zip(given, found, chances, strict=True):
+    for one, (answer, chance) in zip(given, found, strict=True):
         record: dict[str, Any] = {"text": one.text}
         if is_tagger:
             record |= {"tokens": one.tokens, "spans": one.spans, "tags": answer}

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -26,18 +25,18 @@ class Predict:
         """Return the label or the tags of each text, and their probabilities if asked for."""
         task = self.served.task
         key = "tags" if task.task == "tag" else "label"
-        predicted = task.predict(texts)
-        labels = predicted.tolist() if isinstance(predicted, np.ndarray) else predicted
-        said: list[dict[str, Any]] = [{key: one if key == "tags" else str(one)} for one in labels]
-        if self.probabilities:
-            names = task.tags_ if key == "tags" else list(map(str, task.classes_))
-            for one, chances in zip(said, task.predict_proba(texts), strict=True):
-                rows = chances.tolist()
-                one["probabilities"] = (
-                    [dict(zip(names, row, strict=True)) for row in rows]
-                    if key == "tags"
-                    else dict(zip(names, rows, strict=True))
-                )
+        if not self.probabilities:
+            return [{key: one if key == "tags" else str(one)} for one in task.predict(texts)]
+        names = task.tags_ if key == "tags" else list(map(str, task.classes_))
+        said: list[dict[str, Any]] = []
+        for predicted, chances in task.predict_with_proba(texts):
+            rows = chances.tolist()
+            if key == "tags":
+                of_words = [dict(zip(names, row, strict=True)) for row in rows]
+                said.append({key: predicted, "probabilities": of_words})
+            else:
+                of_labels = dict(zip(names, rows, strict=True))
+                said.append({key: str(predicted), "probabilities": of_labels})
         return said
 
 

@@ -139,10 +139,18 @@ class LabelModel(LabelSettings, ClassifierMixin, TaskModel):  # type: ignore[mis
 
     def predict_proba(self, X: Sequence[Any]) -> npt.NDArray[np.float64]:
         """Return the probability of each label, in the order of `classes_`, (examples, K)."""
+        found = self._predict(X, self._answers.probabilities)
+        return np.array(found).reshape(len(found), len(self.classes_))
+
+    def predict_with_proba(self, X: Sequence[Any]) -> list[tuple[Label, npt.NDArray[np.float64]]]:
+        """Return the label of each example with the probability of each label, in one run."""
+        return self._predict(X, self._answers.decode_with_probabilities)
+
+    @property
+    def _answers(self) -> ExampleLabels:
         answers = self._task.answers
         assert isinstance(answers, ExampleLabels)
-        found = self._predict(X, answers.probabilities)
-        return np.array(found).reshape(len(found), len(self.classes_))
+        return answers
 
 
 @dataclass(repr=False, eq=False)

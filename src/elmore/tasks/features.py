@@ -1,7 +1,7 @@
 """Readings in, what a task's network reads of their tokens out.
 
 The inputs and the tokenizer are opened once. A frozen biLM reads each sentence once; its layers are
-stored on disk (layer_cache.py), in a file without a name for the run or, with a cache folder, for
+stored (layer_cache.py), in memory or a file without a name for the run or, with a cache folder, for
 later runs too.
 """
 

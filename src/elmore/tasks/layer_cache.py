@@ -4,7 +4,8 @@ A file holds all tokens of some sentences, (N, L, D) where the source gives L la
 dimensions. In a cache folder its name is a hash of the sentences and of all that decides the
 vectors, so that it is found again for the same data and model only, and it ends in a checksum: a
 damaged one is computed again.
-Without a cache folder the file has no name, so that it is gone however the program ends.
+Without a cache folder, a few sentences stay in memory; the file of more has no name, so that it is
+gone however the program ends.
 """
 
 import hashlib
@@ -22,13 +23,15 @@ import xxhash
 from elmore.model.config import DType
 
 TokenTuple = tuple[str, ...]
-StoredLayers = np.memmap[Any, Any]
+StoredLayers = npt.NDArray[Any]
 """The layers of all tokens of some sentences, one sentence after the other, (N, L, D)."""
 
 OnEncoded = Callable[[int, int], None]
 """Is told how many sentences are encoded, and of how many."""
 
 _SENTENCES_AT_ONCE = 512
+_MOST_IN_MEMORY = 2**28
+"""Bytes of layers that stay in memory: more than a request to a server asks for."""
 
 
 class LayerSource(Protocol):
@@ -59,9 +62,13 @@ def stored_layers(
     shape = (sum(map(len, sentences)), *source.layers_shape)
     stored: StoredLayers
     if folder is None:
-        with TemporaryFile() as file:
-            _reserve(file, math.prod(shape) * np.dtype(dtype).itemsize)
-            stored = np.memmap(file, dtype, "w+", shape=shape)
+        n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+        if n_bytes <= _MOST_IN_MEMORY:
+            stored = np.empty(shape, dtype)
+        else:
+            with TemporaryFile() as file:
+                _reserve(file, n_bytes)
+                stored = np.memmap(file, dtype, "w+", shape=shape)
         _fill(stored, source, sentences, dtype, on_progress)
         return stored
     path = folder / f"{_name(source, sentences, dtype)}.npy"
@@ -69,11 +76,11 @@ def stored_layers(
         folder.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(f".{os.getpid()}.part")  # another process may write it too
         try:
-            stored = np.lib.format.open_memmap(beside, mode="w+", dtype=dtype, shape=shape)
+            mapped = np.lib.format.open_memmap(beside, mode="w+", dtype=dtype, shape=shape)
             with beside.open("r+b") as file:
                 _reserve(file, beside.stat().st_size)
-            _fill(stored, source, sentences, dtype, on_progress)
-            stored.flush()
+            _fill(mapped, source, sentences, dtype, on_progress)
+            mapped.flush()
             with beside.open("ab") as file:
                 file.write(_digest(np.memmap(beside, np.uint8, "r")))
             beside.replace(path)

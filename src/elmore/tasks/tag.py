@@ -178,6 +178,12 @@ class Tagger(TagSettings, TaskModel):
         """
         return self._predict(X, self._answers.probabilities)
 
+    def predict_with_proba(
+        self, X: Sequence[Any]
+    ) -> list[tuple[list[str], npt.NDArray[np.float64]]]:
+        """Return the tags of each sentence with the probability of each tag, in one run."""
+        return self._predict(X, self._answers.decode_with_probabilities)
+
     @property
     def tags_(self) -> list[str]:
         """The tags of `predict_proba`: those of the examples or, of spans, those of BIOES."""
