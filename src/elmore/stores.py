@@ -22,10 +22,18 @@ _LOCAL = ("file://", "local://")
 _BYTES_AT_ONCE = 2**22  # that are fetched for a read
 
 
-class Size(NamedTuple):
-    """What `RemotePath.stat` says, under the name that pathlib has for it."""
+_CHANGED = (  # what stores call that which changes with a file
+    "ETag", "etag", "generation", "mtime", "LastModified", "last_modified", "updated", "created",
+)  # fmt: skip
+
+
+class RemoteStat(NamedTuple):
+    """What a store says of a file now."""
 
     st_size: int
+    """Under the name that pathlib has for it."""
+    changed: str
+    """What differs when the file has changed; empty where the store does not say."""
 
 
 class RemotePath:
@@ -98,9 +106,16 @@ class RemotePath:
         """Whether there is a folder: a prefix of files, on an object store."""
         return self._call(lambda fs, path: bool(fs.isdir(path)))
 
-    def stat(self) -> Size:
-        """Return the size of a file."""
-        return Size(self._call(lambda fs, path: int(fs.info(path)["size"])))
+    def stat(self) -> RemoteStat:
+        """Return the size of a file, and what tells its content from another."""
+
+        def found(fs: Any, path: str) -> RemoteStat:
+            fs.invalidate_cache(path)
+            said = fs.info(path)
+            changed = [str(said[name]) for name in _CHANGED if said.get(name) is not None]
+            return RemoteStat(int(said["size"]), " ".join(changed))
+
+        return self._call(found)
 
     def open(self, mode: str = "rb", buffering: int = -1) -> IO[bytes]:
         """Open a file for reading."""

@@ -35,6 +35,7 @@ from elmore.corpus.compression import (
 from elmore.corpus.files import STANDARD_INPUT, check_texts, name_of, read_fields, text_of
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
 from elmore.corpus.records import parse_json_line, record_format
+from elmore.corpus.versions import Version, open_file, unchanged, version_of
 from elmore.corpus.zstd_frames import find_frames
 from elmore.errors import DataError
 from elmore.stores import AnyPath
@@ -72,6 +73,8 @@ class BlockPlan:
     """A corpus cut into blocks."""
 
     paths: tuple[AnyPath, ...]
+    versions: tuple[Version | None, ...]
+    """In which the files were cut, and must be read."""
     files: tuple[CorpusFile, ...]
     blocks: tuple[Block, ...]
     text_field: str
@@ -94,16 +97,22 @@ def plan_blocks(
     if STANDARD_INPUT in paths:
         raise DataError("standard input cannot be cut into blocks; name a file")
     check_texts(paths)
+    versions: list[Version | None] = []
     files: list[CorpusFile] = []
     blocks: list[Block] = []
     for number, path in enumerate(paths):
         if not path.is_file():
             raise DataError(f"{path} is no regular file, so it cannot be cut into blocks; save it")
-        size = path.stat().st_size
-        unit, cuts = _cut(path, size, text_field, block_bytes, max_line_bytes)
+        version = version_of(path)
+        size = version.size if version else 0
+        with unchanged({path: version}):
+            unit, cuts = _cut(path, size, text_field, block_bytes, max_line_bytes)
+        versions.append(version)
         files.append(CorpusFile(name_of(path), size, unit))
         blocks += [Block(number, start, end) for start, end in pairwise(cuts)]
-    return BlockPlan(tuple(paths), tuple(files), tuple(blocks), text_field, max_line_bytes)
+    return BlockPlan(
+        tuple(paths), tuple(versions), tuple(files), tuple(blocks), text_field, max_line_bytes
+    )
 
 
 def _cut(
@@ -115,7 +124,7 @@ def _cut(
     if decompressed_name(path) == path.name:
         return "bytes", _cut_evenly(size, block_bytes)
     if path.suffix.lower() == ".zst" and size:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             frames = find_frames(file, size)
         most = _MAX_FRAME_BLOCKS * block_bytes
         if frames and len(frames) > 1 and max(frame.n_bytes for frame in frames) <= most:
@@ -169,13 +178,17 @@ class BlockReader:
     def read(self, number: int) -> list[str]:
         """Return the texts of a block: its lines, also blank ones, or this field of its records."""
         block = self.plan.blocks[number]
-        path, unit = self.plan.paths[block.file], self.plan.files[block.file].unit
+        path, version = self.plan.paths[block.file], self.plan.versions[block.file]
+        with unchanged({path: version}):
+            return self._read(block, path, self.plan.files[block.file].unit)
+
+    def _read(self, block: Block, path: AnyPath, unit: Unit) -> list[str]:
         if unit == "records":
             return self._records(path).read(block)
         if unit == "stream":
             content = self._lines(path).read(block)
         else:
-            with finding_damage(path), path.open("rb") as file:
+            with finding_damage(path), open_file(path) as file:
                 content = _read_range(file, block, unit, self._line_of(path))
         where = str(path)  # lines are counted from the start of the block
         if block.start:

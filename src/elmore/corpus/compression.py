@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
+from elmore.corpus.versions import open_file
 from elmore.errors import DataError, MissingExtraError
 from elmore.stores import AnyPath
 
@@ -31,7 +32,7 @@ def open_decompressed(path: AnyPath) -> Iterator[IO[bytes]]:
     opener = _OPENERS.get(path.suffix.lower())
     if opener is not None and path.is_file() and path.stat().st_size == 0:
         raise damaged(path, "it is empty")  # gzip takes an empty file for an empty archive
-    with finding_damage(path), path.open("rb") as raw:
+    with finding_damage(path), open_file(path) as raw:
         if opener is None:
             yield raw
             return

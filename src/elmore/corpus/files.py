@@ -15,6 +15,7 @@ from typing import IO, Any
 from elmore.corpus.compression import open_decompressed
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines
 from elmore.corpus.records import Record, read_records, record_format, value_of
+from elmore.corpus.versions import open_file, watch
 from elmore.errors import DataError
 from elmore.stores import AnyPath, RemotePath
 
@@ -51,7 +52,7 @@ def name_of(path: AnyPath) -> str:
 
 def fingerprint(path: Path) -> dict[str, Any]:
     """Return the size and the hash of a file."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return {"size": file.tell(), "sha256": digest}
 
@@ -101,4 +102,6 @@ def _name(path: AnyPath) -> str:
 
 
 def _open(path: AnyPath) -> AbstractContextManager[IO[bytes]]:
-    return nullcontext(sys.stdin.buffer) if path == STANDARD_INPUT else open_decompressed(path)
+    if path == STANDARD_INPUT:
+        return nullcontext(watch(sys.stdin.buffer, _name(path)))
+    return open_decompressed(path)

@@ -28,6 +28,7 @@ from elmore.corpus.manifest import (
 )
 from elmore.corpus.shards import Corpus
 from elmore.corpus.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
+from elmore.corpus.versions import unchanged, versions_of
 from elmore.corpus.word_counts import CommonWords, WordCounter
 from elmore.corpus.word_ids import Numbering
 from elmore.errors import ConfigError, DataError
@@ -59,6 +60,7 @@ def prepare(
     check_inputs(paths, config, n_processes)
     if vocab is not None and (missing := [mark for mark in MARKS if mark not in vocab]):
         raise DataError(f"the vocabulary lacks {', '.join(missing)}; add a line for each")
+    versions = versions_of(paths)
     origin = _Origin(
         asdict(config),
         tuple(TextRecord(**describe_text(path)) for path in paths),
@@ -72,10 +74,11 @@ def prepare(
     with new_folder(folder) as beside:
         with TemporaryDirectory(dir=beside) as temporary:
             work = Path(temporary)
-            tokenized = _tokenize(
-                paths, work, config, n_processes, max_line_bytes=max_line_bytes,
-                on_progress=on_progress,
-            )  # fmt: skip
+            with unchanged(versions):
+                tokenized = _tokenize(
+                    paths, work, config, n_processes, max_line_bytes=max_line_bytes,
+                    on_progress=on_progress,
+                )  # fmt: skip
             vocab = vocab or vocabulary_of(tokenized.words, config)
             vocab.save(beside / VOCAB)
             numbering = Numbering(vocab, beside, partial(on_progress, "number"))

@@ -13,6 +13,7 @@ from typing import Any
 
 from elmore.corpus.compression import damaged, decompressed_name, open_decompressed
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
+from elmore.corpus.versions import open_file
 from elmore.errors import DataError, MissingExtraError
 from elmore.stores import AnyPath
 
@@ -125,7 +126,7 @@ def _read_parquet(path: AnyPath, fields: Sequence[str]) -> Iterator[tuple[str, R
     except ImportError:
         raise MissingExtraError("reading .parquet", "parquet") from None
     try:
-        with path.open("rb") as raw, parquet.ParquetFile(raw) as file:
+        with open_file(path) as raw, parquet.ParquetFile(raw) as file:
             columns = file.schema_arrow.names
             for field in fields:
                 if field not in columns:
