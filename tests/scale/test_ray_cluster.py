@@ -1,6 +1,7 @@
 """Ray gives the bytes that one process gives, and what cannot be is said in a sentence."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -98,6 +99,37 @@ def test_from_a_machine_outside_the_cluster(
     assert done.returncode == 0, done.stderr
     assert "Ray has 4 CPUs: 3 workers of one each" in done.stderr
     assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "one")
+
+
+class Hostile:
+    """Runs code when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pytest.fail, ("an error of a worker was unpickled",)
+
+
+@pytest.mark.parametrize("error", [
+    DataError("a.txt, line 2 is not UTF-8"), OSError(28, "No space left on device", "a.txt"),
+    pickle.dumps(Hostile()),
+], ids=["elmore's", "the system's", "hostile"])  # fmt: skip
+def test_errors_of_workers_cross_as_text(error: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="needs elmore[ray]")
+
+    class Failing:
+        def run(self, number: int) -> Any:
+            raise error
+
+    def rows(*_: Any) -> Iterator[dict[str, Any]]:
+        if isinstance(error, bytes):
+            yield {"block": 0, "record": b"", "error": error}
+        batch = ray_cluster.BlockWorker(Failing())({"block": np.array([0])})  # type: ignore[arg-type]
+        assert isinstance(batch["error"][0], str)
+        yield {name: column[0] for name, column in batch.items()}
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray_cluster, "_rows", rows)
+    with pytest.raises(DataError, match=r"is not UTF-8|^a.txt: No space left on device$|^b"):
+        next(ray_cluster.run_on_ray(None, [0], "local"))  # type: ignore[arg-type]
 
 
 def test_a_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ Ray; our parts are the checkpoint, since Ray's own loses or repeats rows of such
 """
 
 import logging
-import pickle
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -35,7 +34,7 @@ def run_on_ray(
     try:
         for row in _rows(ray, job, numbers):
             if row["error"]:
-                raise pickle.loads(row["error"])
+                raise DataError(str(row["error"]))
             yield int(row["block"]), msgspec.json.decode(row["record"], type=PartRecord)
     except ray.exceptions.RayError as error:
         reason = " ".join(str(error).split())[-300:]  # a traceback ends with it
@@ -55,13 +54,15 @@ class BlockWorker:
         self._job = job
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
-        """Make the part of one block; foreseen errors come back as they are."""
+        """Make the part of one block; foreseen errors come back as their sentences."""
         (number,) = batch["block"].tolist()
-        record = error = b""
+        record, error = b"", ""
         try:
             record = msgspec.json.encode(self._job.run(number))
-        except (ElmoreError, OSError) as found:
-            error = pickle.dumps(found)
+        except ElmoreError as found:
+            error = str(found)
+        except OSError as found:
+            error = f"{found.filename or 'block'}: {found.strerror or found}"
         return {"block": [number], "record": [record], "error": [error]}
 
 
