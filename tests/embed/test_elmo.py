@@ -29,6 +29,12 @@ def test_layers_are_parts_of_all(tiny_elmo: Elmo) -> None:
         np.testing.assert_allclose(one.vectors, text.vectors.mean(axis=0), atol=1e-6)
 
 
+def test_no_layers(tiny_elmo: Elmo) -> None:
+    for encode in (tiny_elmo.encode_tokens, tiny_elmo.session().encode_tokens):
+        with pytest.raises(ConfigError, match=r"layers is \[\]; expected at least one"):
+            encode(TEXTS, layers=[])
+
+
 def test_shapes_tokens_and_spans(tiny_elmo: Elmo) -> None:
     found = tiny_elmo.encode_tokens([*TEXTS, ["a", "b c"]])
     assert [text.vectors.shape for text in found] == [(7, 12), (0, 12), (2, 12), (1, 12), (2, 12)]

@@ -66,6 +66,9 @@ def test_standardized_vectors(tiny_elmo: Elmo, calibration: Calibration) -> None
     np.testing.assert_allclose(calibration.standardize(raw.vectors, "top"), top.vectors, atol=1e-6)
     with pytest.raises(ConfigError, match="layers is 'mix', which has no calibration"):
         elmo.encode_tokens(["a"], standardize=True)
+    for layers in ("mix", ["top", "mix"]):  # before anything is read
+        with pytest.raises(ConfigError, match="layers is 'mix', which has no calibration"):
+            elmo.encode_tokens([], layers=layers, standardize=True)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="this model has no calibration"):
         tiny_elmo.encode_tokens(["a"], layers="top", standardize=True)
 

@@ -26,7 +26,7 @@ def scoring_model() -> Pretrained:
         LstmConfig(2, cell_dim=10, projection_dim=6, cell_clip=0.5, projection_clip=0.3),
         n_softmax_words=len(WORDS),
     )
-    bilm = BiLM(config)
+    bilm = BiLM(config).requires_grad_(False)
     with torch.no_grad():
         for parameter in bilm.parameters():
             parameter.mul_(1.5)

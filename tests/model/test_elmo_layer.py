@@ -32,7 +32,6 @@ def test_gradients_of_every_weight_with_clips_that_bite() -> None:
         bilm.token_encoder.embedding.weight[0] = 0  # type: ignore[index, union-attr]
     layer = ElmoLayer(bilm, freeze=False, norm="token").double()
     batch = Elmo(Pretrained(bilm, "whitespace")).ids(TEXTS)
-    bilm.requires_grad_()  # Elmo freezes what it is given
     clipped = bilm(batch.ids).state
     assert (clipped.forward.c.abs() == 0.2).any()
     assert (clipped.forward.h.abs() == 0.1).any()
@@ -53,6 +52,18 @@ def test_frozen_means_frozen() -> None:
     sum(mix.sum() for mix in layer(batch.ids).mixes).backward()
     with_gradient = {name for name, p in layer.named_parameters() if p.grad is not None}
     assert with_gradient == {"mixes.0.w", "mixes.0.gamma", "mixes.1.w", "mixes.1.gamma"}
+
+
+def test_an_elmo_made_during_fine_tuning_leaves_it_to_learn() -> None:
+    layer = ElmoLayer(small_bilm(), freeze=False)
+    elmo = Elmo(Pretrained(layer.bilm, "whitespace"))
+    before = elmo.encode_tokens(TEXTS)[0].vectors
+    assert all(weight.requires_grad for weight in layer.bilm.parameters())
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    layer(elmo.ids(TEXTS).ids).mixes[0].sum().backward()
+    optimizer.step()
+    assert all(weight.grad is not None for weight in layer.bilm.parameters())
+    assert np.abs(elmo.encode_tokens(TEXTS)[0].vectors - before).max() > 1e-3  # the new weights
 
 
 def test_equals_elmo(tiny_elmo: Elmo) -> None:

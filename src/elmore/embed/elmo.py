@@ -65,7 +65,7 @@ class Elmo:
                 f"Elmo.from_pretrained({str(model)!r})"
             )
         try:
-            model.bilm.requires_grad_(False).to(device)
+            model.bilm.to(device)
         except (AssertionError, RuntimeError) as error:  # torch has both for a device that is not
             raise ConfigError(f"the model cannot be put on {device}: {error}") from None
         self.model = model
@@ -136,6 +136,7 @@ class Elmo:
         """
         name_or_path = with_revision(name_or_path, revision)
         model = read_pretrained(name_or_path, Path(vocab) if vocab else None, verify=verify)
+        model.bilm.requires_grad_(False)
         cached = None
         if word_vectors is not None:
             cached = read_cached_words(Path(word_vectors), model, name_or_path)
@@ -200,7 +201,7 @@ class Elmo:
 
     @property
     def bilm(self) -> BiLM:
-        """The network, frozen; give it to an `ElmoLayer` to train a task on it."""
+        """The network, which is shared; give it to an `ElmoLayer` to train a task on it."""
         return self.model.bilm
 
     @property

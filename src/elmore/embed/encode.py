@@ -40,10 +40,14 @@ def encode_words(
     """Do what `Elmo.encode_tokens` says, from zero or from a carried state."""
     several = isinstance(layers, Sequence) and not isinstance(layers, str)
     wanted: list[Any] = list(layers) if several else [layers]  # type: ignore[arg-type]
+    if not wanted:
+        raise ConfigError(f"layers is {layers!r}; expected at least one")
+    calibration = _calibration(elmo.model) if standardize else None
     for which in wanted:
         check_layers(which, elmo.n_layers)
+        if calibration is not None:
+            calibration.check_layer(which)
     convert = converter(output, dtype)
-    calibration = _calibration(elmo.model) if standardize else None
     found: dict[int, TokenVectors] = {}
     for i, everything in elmo.reader.read([text.tokens for text in texts], carried):
         text = with_marks(texts[i]) if keep_sentence_marks else texts[i]

@@ -71,6 +71,18 @@ class Calibration:
             digest.update(f"{layer}".encode() + mean.tobytes() + self.deviations[layer].tobytes())
         return digest.hexdigest()
 
+    @property
+    def _top(self) -> int:
+        return len(self.means) - 3  # "context" and "expected" follow the numbered ones
+
+    def check_layer(self, layer: object) -> None:
+        """Refuse what has no mean and deviation: the mix, and layers that there are not."""
+        if layer not in ("top", "all") and layer not in self.means:
+            raise ConfigError(
+                f"layers is {layer!r}, which has no calibration; expected top, all, context, "
+                f"expected, or a number from 0 to {self._top}"
+            )
+
     def standardize(self, vectors: Any, layer: Layer | Literal["top", "all"]) -> Any:
         """Return vectors (..., D) of a layer with mean 0 and deviation 1 in each dimension.
 
@@ -79,12 +91,8 @@ class Calibration:
         if layer == "all":
             found = [self.standardize(one, number) for number, one in enumerate(vectors)]
             return torch.stack(found) if isinstance(vectors, Tensor) else np.stack(found)
-        key = len(self.means) - 3 if layer == "top" else layer
-        if key not in self.means:
-            raise ConfigError(
-                f"layers is {layer!r}, which has no calibration; expected top, all, context, "
-                f"expected, or a number from 0 to {len(self.means) - 3}"
-            )
+        self.check_layer(layer)
+        key: Any = self._top if layer == "top" else layer
         mean, deviation = self.means[key], self.deviations[key]
         if isinstance(vectors, Tensor):
             on = vectors.device

@@ -30,7 +30,8 @@ class ElmoLayer(nn.Module):
 
     Give it ids with sentence marks, as `Elmo.ids` makes them; the biLM reads the marks and, by
     default, they are dropped from the output. The biLM is frozen: its weights take no gradient
-    unless `freeze=False`. Each mix has its own s and gamma, for the places where a task uses ELMo.
+    unless `freeze=False`. It is not copied: layers that share one are frozen or not together, as
+    the last of them says. Each mix has its own s and gamma, for the places where a task uses ELMo.
     With `context_layer` the states that predict each token are one more layer of every mix.
     """
 
