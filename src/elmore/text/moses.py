@@ -1,119 +1,124 @@
-"""A text in, its English Moses tokens and their spans out: sacremoses' rules in one pass.
+"""A text in, its English Moses tokens and their spans out: sacremoses' rules, in linear time.
 
-sacremoses rewrites the whole text once per rule. Here one regular expression matches whole tokens,
-each rule a look at a token's neighbours, with sacremoses' own tables of characters and prefixes.
-It cannot express where one of sacremoses' substitutions consumes a character that the next match
-needs (`rock'n'roll`, `a,,5`): sacremoses itself tokenizes those few words.
+The rules read only what kind of character stands where. So each character becomes one letter, its
+class (see moses_tables.py), and sacremoses' substitutions run on the string of classes, in its
+order. They insert spaces and nothing else, so a token is where its class letters are.
+
+Characters of several code points stay whole: a letter with its combining marks, a joined emoji, a
+flag. The rules read the first one's class. sacremoses makes each code point a token.
 """
 
 import re
+from functools import cache
 
-Word = tuple[str, int, int]  # a token's text, its start and its end
+from elmore.text.moses_tables import CLASSES, NUMERIC_PREFIXES, PREFIXES
+from elmore.text.token import Token
 
-# Control characters that Moses drops inside words; the others are white space to it.
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b]")
-# No rule looks across white space between letters or digits, nor sees there an end of the text.
-_SEAM = re.compile(r"(?<=\w)\s+(?=\w)")
+_ALPHA, _NUMBER = "AasIiD", "dnIi"
+_LOWER = "asiy"
+_DOT = "D"  # one of several dots: sacremoses spells them in capital letters for a while
+_PREFIXES, _NUMERIC_PREFIXES = frozenset(PREFIXES.split()), frozenset(NUMERIC_PREFIXES.split())
+_token = Token._make
+_MANY_DOTS = re.compile(r"\.\.+")
+_SPACES = re.compile("  +")
+
+# Each rule of sacremoses consumes the neighbors it looks at, and its next match cannot see them: a
+# mark right after such a neighbor is skipped (`,?`, `'?`). It is faster to look for marks first.
+_COMMA_RULES = [
+    (re.compile(rf",(?<=[^{_NUMBER}],)(,?)"), r" , \1"),
+    (re.compile(rf",([^{_NUMBER}])"), r" , \1"),
+]
+_APOSTROPHE_RULES = [
+    (re.compile(rf"'(?<=[^{_ALPHA}]')([^{_ALPHA}]'?)"), r" ' \1"),
+    (re.compile(rf"'(?<=[^{_ALPHA}{_NUMBER}]')(?=[{_ALPHA}])"), " ' "),
+    (re.compile(rf"'(?<=[{_ALPHA}]')(?=[^{_ALPHA}])"), " ' "),
+    (re.compile(rf"'(?<=[{_ALPHA}]')([{_ALPHA}]'?)"), r" '\1"),
+    (re.compile(rf"'(?<=[{_NUMBER}]')(?=s)"), " '"),
+]
+_HAS_ALPHA = re.compile(f"[{_ALPHA}]").search
+
+_HAS_PARTS = re.compile("[cmzr]").search
+_PART_OF_NOTHING = re.compile(r"((?:\A| )c*)m")
+_CHARACTER = re.compile(r"[^cm](?:c*m)*")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b]")  # dropped; to Moses, the others are white space
 
 
-class MosesWords:
-    """Finds the tokens of sacremoses' `MosesTokenizer("en").tokenize(text, escape=False)`."""
+def moses_tokens(text: str) -> list[Token]:
+    """Return the tokens of sacremoses' `MosesTokenizer("en").tokenize(text, escape=False)`.
 
-    def __init__(self) -> None:
-        from sacremoses import MosesTokenizer  # noqa: PLC0415  0.1 s of tables, only if used
+    Those of characters of several code points differ, see above. A token's text is that of its span
+    without control characters.
+    """
+    classes = text.translate(_class_table())
+    if not _HAS_PARTS(classes):
+        return _tokens(text, classes)
+    classes = classes.replace("rr", "xm").replace("zp", "mm").replace("z", "m")
+    classes = _PART_OF_NOTHING.sub(r"\1x", classes)
+    characters = [match.span() for match in _CHARACTER.finditer(classes)]
+    # A mark stands for a letter with marks, which no abbreviation has.
+    readable = "".join(text[end - 1] for _, end in characters)
+    tokens = []
+    for _, first, last in _tokens(readable, classes.replace("m", "")):
+        start, end = characters[first][0], characters[last - 1][1]
+        tokens.append(Token(_CONTROL.sub("", text[start:end]), start, end))
+    return tokens
 
-        self._moses = MosesTokenizer("en")
-        self._alphas = frozenset(self._moses.IsAlpha)
-        self._lowers = frozenset(self._moses.IsLower)
-        self._numeric_prefixes = frozenset(self._moses.NUMERIC_ONLY_PREFIXES)
-        self._prefixes = frozenset(self._moses.NONBREAKING_PREFIXES) - self._numeric_prefixes
 
-        alpha, alnum = self._moses.IsAlpha, self._moses.IsAlnum
-        # Other numbers, such as ², are tokens of their own before any rule looks for a number.
-        number = "".join(frozenset(self._moses.IsN) & frozenset(alnum))
-        word = rf"{alnum}`\-"
-        # `(?<=[x].)` looks at what precedes the character just matched: literals first is faster.
-        # The rules need a neighbour, so they do not apply at either end (\A, \Z) of the text.
-        self._token = re.compile(
-            rf"""
-            ([A-Za-z0-9][A-Za-z0-9\ ]*\ )           # words between spaces: most of a text
-            |
-            (?: '(?: (?<=[{alpha}].)(?=[{alpha}])   # it|'s
-                   | (?<=[{number}].)(?=s) )        # 1990|'s
-            )?
-            (?: [{word}]+
-              | \.(?<!\..)(?=[{word}])              # U.S
-              | ,(?<![^{number}].)(?=[{number}])    # 5,300
-              | '(?: (?<=[{number}].)(?<![{alpha}].)(?=[{alpha}])(?!s)  # 5'a
-                   | (?<=\A.)                       # 'a, if the text begins so
-                   | (?<=[{word}].)\Z )             # a', if it ends so
-            )+
-            (?: \.(?<!\..)(?!\.|'\Z)                # the period `_keeps_period` decides about,
-                (?=\s*(\S?)) )?                     # and what it looks at
-            | \.\.+
-            | \S
-            """,
-            re.VERBOSE,
-        )
-        # Two apostrophes with one neighbour between them, which the first one's rule may consume.
-        self._eaten = re.compile(rf"'(?:\s*|[^{alpha}]|(?<=[{alpha}].)[{alpha}](?=.[{alpha}]))'")
+def _tokens(text: str, classes: str) -> list[Token]:
+    """Return the tokens of `text`, without control characters, of which `classes` may have some."""
+    words = _apply_rules(classes).split()
+    places = classes.replace("c", "")
+    tokens = []
+    end = 0
+    for number, word in enumerate(words, start=1):
+        start = end
+        while places[start] == " ":
+            start += 1
+        end = start + len(word)
+        token = text[start:end]
+        if (
+            word[-1] == "."
+            and word != "."
+            and not _keeps_period(token, word, words[number : number + 1])
+        ):
+            tokens.append(Token(token[:-1], start, end - 1))
+            start, token = end - 1, "."
+        tokens.append(_token((token, start, end)))
+    return tokens
 
-    def __call__(self, text: str) -> list[Word]:
-        """Return the words in order, each the text of its span without control characters."""
-        if not self._is_quirky(text):
-            return self._by_pattern(text, 0)
-        words = []
-        start = 0
-        for end in [*(seam.start() for seam in _SEAM.finditer(text)), len(text)]:
-            part = text[start:end]
-            read = self._by_sacremoses if self._is_quirky(part) else self._by_pattern
-            words += read(part, start)
-            start = end
-        return words
 
-    def _is_quirky(self, text: str) -> bool:
-        return bool(",," in text or _CONTROL.search(text) or self._eaten.search(text))
+def _apply_rules(classes: str) -> str:
+    """Return the classes with spaces between tokens, except before single periods."""
+    classes = _SPACES.sub(" ", classes).replace("c", "").strip()
+    for kind in "xypr":
+        classes = classes.replace(kind, f" {kind} ")
+    if ".." in classes:
+        classes = _MANY_DOTS.sub(lambda dots: f" {_DOT * len(dots[0])} ", classes)
+    if "," in classes:
+        for pattern, replacement in _COMMA_RULES:
+            classes = pattern.sub(replacement, classes)
+        if classes.endswith(","):
+            classes = f"{classes[:-1]} ,"
+    if "'" in classes:
+        for pattern, replacement in _APOSTROPHE_RULES:
+            classes = pattern.sub(replacement, classes)
+    return f"{classes[:-2]} . '" if classes.endswith(".'") else classes
 
-    def _by_pattern(self, text: str, offset: int) -> list[Word]:
-        offset += len(text) - len(text.lstrip())
-        text = text.strip()
-        words = []
-        for match in self._token.finditer(text):
-            start, end = match.span()
-            group = match.lastindex
-            if group == 1:
-                for word in match[1].split(" "):
-                    end = start + len(word)
-                    if word:
-                        words.append((word, start, end))
-                    start = end + 1
-            elif group == 2 and not self._keeps_period(text[start : end - 1], match[2]):
-                words += [(text[start : end - 1], start, end - 1), (".", end - 1, end)]
-            else:
-                words.append((match[0], start, end))
-        if not offset:
-            return words
-        return [(word, start + offset, end + offset) for word, start, end in words]
 
-    def _keeps_period(self, word: str, following: str) -> bool:
-        """Return whether the period after `word`, before `following`, belongs to it."""
-        return (
-            word in self._prefixes
-            or following in self._lowers
-            or ("." in word and not self._alphas.isdisjoint(word))
-            or (word in self._numeric_prefixes and "0" <= following <= "9")
-        )
+def _keeps_period(text: str, word: str, following: list[str]) -> bool:
+    """Return whether a word's last period belongs to it: the word as text and as classes."""
+    prefix = text[:-1]
+    next_class = following[0][0] if following else " "
+    return (
+        prefix in _PREFIXES
+        or next_class in _LOWER
+        or ("." in word[:-1] and _HAS_ALPHA(word) is not None)
+        or (prefix in _NUMERIC_PREFIXES and next_class == "d")
+    )
 
-    def _by_sacremoses(self, text: str, offset: int) -> list[Word]:
-        # sacremoses writes dots as DOTMULTI while it works, and so takes that word for dots. No
-        # rule tells U from V.
-        lengths = map(len, self._moses.tokenize(text.replace("U", "V"), escape=False))
-        kept = [match.start() for match in re.finditer(r"[^\s\x00-\x1f]", text)]
-        words = []
-        first = 0
-        for length in lengths:
-            start, end = kept[first], kept[first + length - 1] + 1
-            words.append((_CONTROL.sub("", text[start:end]), start + offset, end + offset))
-            first += length
-        assert first == len(kept), text
-        return words
+
+@cache
+def _class_table() -> str:
+    """Return the class of each character, by its code point."""
+    runs = re.findall(r"(\D)(\d*)", CLASSES)
+    return "".join(kind * int(length or 1) for kind, length in runs).replace("_", " ")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 
 from elmore.errors import ConfigError
 from elmore.text.korean import (
@@ -11,7 +10,7 @@ from elmore.text.korean import (
     KoreanTokenizer,
     KoreanVocabularyTokenizer,
 )
-from elmore.text.moses import MosesWords
+from elmore.text.moses import moses_tokens
 from elmore.text.token import Token, Tokenizer
 
 
@@ -26,17 +25,13 @@ class WhitespaceTokenizer:
 
 
 class EnglishTokenizer:
-    """The Moses tokenizer, by sacremoses: what the published English models were trained on."""
+    """The tokens of Moses: what the published English models were trained on."""
 
     name = "english"
 
-    @cached_property
-    def _words(self) -> MosesWords:
-        return MosesWords()
-
     def __call__(self, text: str) -> list[Token]:
         """Return the Moses tokens, unescaped."""
-        return list(map(Token._make, self._words(text)))
+        return moses_tokens(text)
 
 
 _TOKENIZERS: dict[str, type[Tokenizer]] = {
