@@ -300,7 +300,7 @@ class TaskFacts(BaseModel):
     kind: Literal["classify", "tag", "pair"]
     labels: list[str]
     needs_predicate: bool = Field(description="Whether its texts are clauses.")
-    model: str | None = Field(description="The model it stands on; null: static vectors alone.")
+    model: str | None = Field(description="The model it stands on; null: one of its own, or none.")
 
 
 class TasksAnswer(BaseModel):

@@ -14,7 +14,7 @@ from elmore.serve.limits import Limits
 from elmore.serve.metrics import Metrics
 from elmore.serve.refusals import Refused
 from elmore.tasks.catalogue import TASKS
-from elmore.tasks.saved import read_task_config
+from elmore.tasks.saved import adapted_bilm, read_task_config
 
 T = TypeVar("T")
 
@@ -93,14 +93,13 @@ def load_registry(
         raise ConfigError("there is no model to serve; name at least one")
     registry = Registry({}, {}, {})
     for name, source in _named(models, "model").items():
-        elmo = Elmo.from_pretrained(source, max_batch_tokens=limits.max_batch_tokens)
-        elmo.encode_tokens([[]])  # the engine is made and compiled now, not by a request
+        elmo = _open_model(source, limits)
         registry.models[name] = serve_model(name, elmo, limits=limits, metrics=metrics)
     hashes = {one.elmo.model.fingerprint(): one for one in registry.models.values()}
     for name, folder in _named(indexes, "index").items():
         registry.indexes[name] = _load_index(name, folder, hashes)
     for name, folder in _named(tasks, "task").items():
-        task, model = _load_task(name, folder, hashes)
+        task, model = _load_task(name, folder, hashes, limits)
         batcher = _new_batcher(f"task {name}", limits, metrics)
         registry.tasks[name] = ServedTask(name, task, model, batcher)
     return registry
@@ -136,7 +135,15 @@ def serve_index(name: str, index: OccurrenceIndex, served: ServedModel) -> Serve
     return ServedIndex(name, index, served.name, elmo, ordered)
 
 
-def _load_task(name: str, folder: str, hashes: dict[str, ServedModel]) -> tuple[Any, str | None]:
+def _open_model(source: str | Path, limits: Limits) -> Elmo:
+    elmo = Elmo.from_pretrained(source, max_batch_tokens=limits.max_batch_tokens)
+    elmo.encode_tokens([[]])  # the engine is made and compiled now, not by a request
+    return elmo
+
+
+def _load_task(
+    name: str, folder: str, hashes: dict[str, ServedModel], limits: Limits
+) -> tuple[Any, str | None]:
     content = read_task_config(Path(folder))
     if content.task not in SERVED_TASKS:
         raise ConfigError(
@@ -146,7 +153,9 @@ def _load_task(name: str, folder: str, hashes: dict[str, ServedModel]) -> tuple[
     cls = TASKS[content.task].model
     if content.elmo is None:
         return cls.load(folder), None
-    origin = content.elmo
+    origin, adapted = content.elmo, adapted_bilm(Path(folder))
+    if adapted is not None and origin.hash not in hashes:
+        return cls.load(folder, elmo=_open_model(adapted, limits)), None
     served = _model_of(f"task {name}", origin.hash, origin.source, hashes)
     return cls.load(folder, elmo=served.elmo), served.name
 
