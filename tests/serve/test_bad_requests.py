@@ -1,6 +1,7 @@
 """Whatever is sent gets 4xx with one sentence, and the server answers afterwards."""
 
 import asyncio
+import gzip
 import json
 import os
 from collections.abc import Iterator
@@ -49,12 +50,13 @@ def sentence_of(response: Any) -> str:
 
 
 BODIES: dict[str, tuple[bytes, int, str]] = {
-    "broken": (b'{"texts": ["a"', 400, "the body is no JSON"),
+    "broken": (b'{"texts": ["a"', 400, "the body is not valid JSON: Expecting"),
     "empty": (b"", 422, "the body"),
     "no object": (b"[]", 422, "the body"),
-    "not UTF-8": (b'{"texts": ["\xff"]}', 400, "error parsing"),
-    "deep": (b"[" * 100_000, 400, "error parsing"),
-    "a huge number": (b'{"texts": [' + b"1" * 5000 + b"]}", 400, "error parsing"),
+    "not UTF-8": (b'{"texts": ["\xff"]}', 400, "the body is not valid JSON: it is not UTF-8"),
+    "gzip": (gzip.compress(b"{}"), 400, "the body is not valid JSON: it is not UTF-8"),
+    "deep": (b"[" * 100_000, 400, "the body is not valid JSON: it is nested too deeply"),
+    "a huge number": (b'{"texts": [' + b"1" * 5000 + b"]}", 400, "the body is not valid JSON"),
     "no texts": (b"{}", 422, "texts is missing"),
     "no text": (b'{"texts": []}', 422, "texts"),
     "one string": (b'{"texts": "a"}', 422, "texts should be a valid list"),

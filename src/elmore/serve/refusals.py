@@ -20,7 +20,7 @@ _UNION_TAG = re.compile(r"\W|^(str|int|float|bool|Clause)$")  # where pydantic n
 
 
 _STATUSES = {
-    400: "The body is no JSON.",
+    400: "The body is not valid JSON.",
     401: "The API key is missing or wrong.",
     403: "The host is not a name of this server, or the origin may not use it.",
     404: "There is no such model, index, task or word.",
@@ -70,6 +70,8 @@ def add_handlers(app: FastAPI) -> None:
         sentence = error.detail
         if error.status_code in (404, 405) and not isinstance(error, Refused):
             sentence = f"there is no {request.method} {request.url.path}; see /openapi.json"
+        elif error.status_code == 400 and not isinstance(error, Refused):
+            sentence = f"the body is not valid JSON: {_why_no_json(error.__cause__)}"
         return refusal_response(request.url.path, error.status_code, sentence, error.headers)
 
     @app.exception_handler(ElmoreError)
@@ -82,7 +84,7 @@ def add_handlers(app: FastAPI) -> None:
         errors = sorted(error.errors(), key=lambda one: -len(one["loc"]))
         if errors[0]["type"] == "json_invalid":
             reason = errors[0].get("ctx", {}).get("error", "it cannot be read")
-            return refusal_response(request.url.path, 400, f"the body is no JSON: {reason}")
+            return refusal_response(request.url.path, 400, f"the body is not valid JSON: {reason}")
         found = {_field(one): _sentence(one) for one in reversed(errors)}
         listed = list(reversed(found.items()))[:_MAX_FIELDS]
         fields = [{"field": field, "error": sentence} for field, sentence in listed]
@@ -91,6 +93,12 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def fail(request: Request, _: Exception) -> Response:
         return refusal_response(request.url.path, 500, "the server failed; its log says how")
+
+
+def _why_no_json(error: BaseException | None) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8, or compressed"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else "it cannot be read"
 
 
 def _field(error: Mapping[str, Any]) -> str:
