@@ -29,7 +29,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.n_epochs < 2:
         parser.error("there is nothing to compare in one epoch; ask for two or more")
-    train, dev = read_labelled(given.train), read_labelled(given.dev)
+    train, dev = (read_labelled(path, format="lines") for path in (given.train, given.dev))
     model = Classifier(given.elmo, given.static, n_epochs=given.n_epochs, patience=given.n_epochs)
     ends = [time.perf_counter()]
 

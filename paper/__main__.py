@@ -22,8 +22,9 @@ from paper.report import Results, say_errors
 GLOVE = "@static/glove.6B.50d.top40k.txt.xz"
 GLOVE_100 = "@static/glove.6B.100d.top80k.txt.xz"
 CHUNKS = ("--task", "tag", "--train", "@tasks/conll2000/train.txt", "--dev",
-          "@tasks/conll2000/dev.txt", "--static", GLOVE, "--max-train", "2000", "--max-dev", "500",
-          "--n-epochs", "8", "--n-seeds", "1")  # fmt: skip
+          "@tasks/conll2000/dev.txt", "--format", "conll", "--static", GLOVE,
+          "--max-train", "2000", "--max-dev", "500", "--n-epochs", "8",
+          "--n-seeds", "1")  # fmt: skip
 NAMES = ("--task", "tag", "--train", "@tasks/wikiann-en/train", "--dev", "@tasks/wikiann-en/dev",
          "--format", "wikiann", "--static", GLOVE, "--max-train", "5000", "--max-dev", "2000",
          "--n-epochs", "12")  # fmt: skip

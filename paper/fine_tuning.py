@@ -1,7 +1,7 @@
 """Should the biLM learn too? Frozen, adapted to the texts, or unfrozen, on a task of yours.
 
     python -m paper.fine_tuning --task classify --train stsa.fine.train --dev stsa.fine.dev \\
-        --static glove.6B.100d.txt --out build/sst5
+        --format lines --static glove.6B.100d.txt --out build/sst5
 
 Trains a task on a frozen biLM; on one that has first learned the training texts as a language model
 (the paper, section 4), frozen then; and on one that is unfrozen layer by layer with discriminative

@@ -1,6 +1,6 @@
 """Does a task want all layers? The paper's Table 2, on a task of yours.
 
-    python -m paper.layer_weights --task tag --train train.txt --dev dev.txt \\
+    python -m paper.layer_weights --task tag --train train.conll --dev dev.conll \\
         --static glove.6B.50d.txt --out build/layers
 
 Trains a task with static vectors alone, with ELMo's last layer, and with all layers, their weights

@@ -1,6 +1,6 @@
 """Where does ELMo belong in a task's network? The paper's Table 3, on a task of yours.
 
-    python -m paper.places --task tag --train train.txt --dev dev.txt \\
+    python -m paper.places --task tag --train train.conll --dev dev.conll \\
         --static glove.6B.50d.txt --out build/places
 
 Trains a task with ELMo at the input of its RNN, beside its output, and in both places. Stopped, the

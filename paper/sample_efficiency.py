@@ -1,6 +1,6 @@
 """How much less data does a task need with ELMo? The paper's Figure 1.
 
-    python -m paper.sample_efficiency --task tag --train train.txt --dev dev.txt \\
+    python -m paper.sample_efficiency --task tag --train train.conll --dev dev.conll \\
         --static glove.6B.50d.txt --out build/efficiency
 
 Trains a task on growing shares of its examples, with static vectors alone and with ELMo beside

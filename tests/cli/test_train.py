@@ -46,7 +46,7 @@ def test_classify(
 
 
 def test_tag_and_pair(elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path) -> None:
-    tagged = tmp_path / "tagged.txt"
+    tagged = tmp_path / "tagged.conll"
     tagged.write_text("He O\nsaw O\nSeoul B-LOC\n\nSeoul B-LOC\nfell O\n\n" * 6)
     where = ["--elmo", tiny_model, *SMALL]
     assert elmore("train", "tag", "--train", tagged, "--out", tmp_path / "tag", *where).code == 0
@@ -85,6 +85,7 @@ def test_roles(elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path) 
     [
         (["--char-filters", "3"], "--char-filters is not a setting of classify"),
         (["--format", "conll"], "--format is 'conll'; expected one of auto, tsv"),
+        (["--class-weight", "rare"], "--class-weight"),
         (["--label-field", "mark"], "has no field 'mark'; name one of 'text', 'label'"),
         (["--layers", "all"], "expected mix, top, or the number of a layer"),
         (["--elmo", "none"], "there are no vectors to train on"),
@@ -97,6 +98,34 @@ def test_what_cannot_be(
 ) -> None:
     said = refused("train", "classify", "--train", texts, "--out", tmp_path / "out", *arguments)
     assert message in said
+
+
+def test_files_whose_format_their_name_does_not_say(
+    refused: Refused, elmore: Run, texts: Path, tiny_model: Path, tmp_path: Path
+) -> None:
+    lines = tmp_path / "train.txt"
+    lines.write_text("yes\tgood film\nno\tbad film\n" * 6)
+    out = ["--elmo", tiny_model, *SMALL, "--out", tmp_path / "task"]
+    said = refused("train", "classify", "--train", lines, *out)
+    assert "train.txt does not say by its name which format it has; name it by --format" in said
+    said = refused("train", "classify", "--train", lines, "--format", "lines", *out)
+    assert r"line 1 has 'yes\tgood film'; expected a label, a space and a text" in said
+    questions = tmp_path / "qa.jsonl"
+    questions.write_text('{"question": "Who?", "text": "Kim.", "answer": "Kim"}\n' * 2)
+    said = refused("train", "answer", "--train", questions, *out)
+    assert "qa.jsonl is not named .json, as files of SQuAD are" in said
+    assert elmore("train", "classify", "--train", texts, *out).code == 0
+    columns = tmp_path / "dev.conll"
+    columns.write_text("He O\nsaw O\nSeoul B-LOC\n\n" * 9)
+    said = refused("evaluate", tmp_path / "task", columns)
+    assert "dev.conll does not say by its name which format it has" in said
+
+
+def test_class_weight_is_no_setting_of_tags(refused: Refused, tmp_path: Path) -> None:
+    tagged = tmp_path / "tagged.conll"
+    tagged.write_text("He O\nsaw B\n\n" * 6)
+    given = ["--train", tagged, "--out", tmp_path / "out", "--class-weight", "balanced"]
+    assert "--class-weight is not a setting of tag" in refused("train", "tag", *given)
 
 
 def test_answer(

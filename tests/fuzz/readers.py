@@ -342,7 +342,7 @@ EXAMPLES: dict[str, tuple[Callable[..., Examples], bytes]] = {
     "pairs.csv": (read_pairs, b"sentence1,sentence2,label\n" + b'a,"b, c",yes\n' * 10),
     "squad.json": (read_questions, SQUAD),
     "coref.conll": (read_documents, COREF),
-    "a.lines": (read_labelled, b"yes good film\nno bad one\n" * 10),
+    "a.lines": (partial(read_labelled, format="lines"), b"yes good film\nno bad one\n" * 10),
     "a.srl": (partial(read_tagged, format="srl"), b"he - B-A0\nsat sit B-V\n\n" * 10),
 }
 

@@ -3,8 +3,11 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from elmore.errors import ConfigError, DataError
 from elmore.tasks.readers import Clause, Examples, read_labelled, read_pairs, read_tagged
@@ -28,9 +31,11 @@ def test_texts_in_every_format(tmp_path: Path) -> None:
     records = [{"text": text, "label": int(label)} for text, label in label_of.items()]
     lines = "".join(json.dumps(record) + "\n" for record in records)
     assert read_labelled(write(tmp_path / "a.jsonl", lines)) == expected
-    assert (
-        read_labelled(write(tmp_path / "a.txt", '1 사과, "맛" 좋다\n\n0 bad film \n')) == expected
-    )
+    plain = write(tmp_path / "a.txt", '1 사과, "맛" 좋다\n\n0 bad film \n')
+    assert read_labelled(plain, format="lines") == expected
+    table = pyarrow.table({"text": expected.X, "label": [1, 0]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert read_labelled(tmp_path / "a.parquet") == expected
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(tsv.read_bytes()))
     assert read_labelled(tmp_path / "a.tsv.gz") == expected
     other = write(tmp_path / "b.tsv", "document\tstars\ngood\t5\n")
@@ -65,12 +70,13 @@ def test_pairs(tmp_path: Path) -> None:
 
 def test_tagged_sentences(tmp_path: Path) -> None:
     expected = Examples([["He", "ran"], ["Go"]], [["B", "O"], ["O"]])
-    columns = write(tmp_path / "a.txt", "-DOCSTART- -X- O\n\nHe PRP B\nran VBD O\n\n\nGo VB O\n")
+    columns = write(tmp_path / "a.conll", "-DOCSTART- -X- O\n\nHe PRP B\nran VBD O\n\n\nGo VB O\n")
     assert read_tagged(columns) == expected
     assert read_tagged(columns, tag_column=1).y == [["PRP", "VBD"], ["VB"]]
     wikiann = write(tmp_path / "b", "en:He\tB\nen:ran\tO\n\nen:Go\tO\n")
     assert read_tagged(wikiann, format="wikiann") == expected
-    assert read_tagged(write(tmp_path / "tabs", "New York\tB\nis\tO\n")).X == [["New York", "is"]]
+    tabs = write(tmp_path / "tabs", "New York\tB\nis\tO\n")
+    assert read_tagged(tabs, format="conll").X == [["New York", "is"]]
     rows = [("1-2", "don't", "_"), ("1", "do", "AUX"), ("2", "n't", "PART"), ("2.1", "x", "VERB")]
     lines = ["# text = don't", *("\t".join([n, w, "_", t, *"______"]) for n, w, t in rows), ""]
     conllu = write(tmp_path / "a.conllu", "\n".join(lines))
@@ -108,7 +114,6 @@ def test_clauses(tmp_path: Path) -> None:
         ("a.jsonl", "{\n", "line 1 is not JSON"),
         ("a.jsonl", "[1]\n", "line 1 holds a JSON list"),
         ("a.jsonl", '{"text": null, "label": 1}\n', "has None in field 'text'; expected a string"),
-        ("a.txt", "1 good\n2\n", "line 2 has '2'; expected a label, a space and a text"),
     ],
 )
 def test_bad_texts(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -126,14 +131,53 @@ def test_bad_texts(tmp_path: Path, name: str, content: str, message: str) -> Non
 )
 def test_bad_columns(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        read_tagged(write(tmp_path / "a.txt", content))
+        read_tagged(write(tmp_path / "a.conll", content))
 
 
 def test_columns_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError, match="has 2 columns; expected the token in column 0 and the tag in column 5"
     ):
-        read_tagged(write(tmp_path / "a.txt", "He O\n"), tag_column=5)
+        read_tagged(write(tmp_path / "a.conll", "He O\n"), tag_column=5)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"), [("2", "'2'"), ("yes\tgood film", r"'yes\\tgood film'")]
+)
+def test_lines_without_a_label_and_a_text(tmp_path: Path, line: str, shown: str) -> None:
+    path = write(tmp_path / "a.txt", f"1 good\n{line}\n")
+    with pytest.raises(DataError, match=f"line 2 has {shown}; expected a label, a space and a"):
+        read_labelled(path, format="lines")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.xls", "a.txt.gz", "gz"])
+@pytest.mark.parametrize(
+    ("read", "known"),
+    [
+        (read_labelled, r"tsv, csv, jsonl, parquet, lines \(label, space, text\), trec"),
+        (read_pairs, "tsv, csv, jsonl, parquet, snli, sick"),
+        (read_tagged, r"conll \(columns\), conllu, wikiann, srl"),
+    ],
+)
+def test_formats_are_not_guessed(tmp_path: Path, read: Any, known: str, name: str) -> None:
+    path = write(tmp_path / name, "label\ttext\n")
+    with pytest.raises(DataError, match=rf"does not say by its name which.*: {known}$"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("read", "name"),
+    [(read_labelled, "a.conll"), (read_tagged, "a.tsv"), (read_pairs, "a.conllu")],
+)
+def test_files_of_another_task(tmp_path: Path, read: Any, name: str) -> None:
+    with pytest.raises(DataError, match="does not say by its name which format it has"):
+        read(write(tmp_path / name, "text\tlabel\nHe\tO\n"))
+
+
+def test_a_json_list_is_no_records(tmp_path: Path) -> None:
+    path = write(tmp_path / "list.json", '[{"text": "good", "label": 1}]\n')
+    with pytest.raises(DataError, match="line 1 holds a JSON list; expected an object a line"):
+        read_labelled(path)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
@@ -146,11 +190,11 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not TASKS.exists(), reason="the task data are not here (shared/data)")
 def test_published_data() -> None:
-    sst = read_labelled(TASKS / "sst/stsa.fine.dev")
+    sst = read_labelled(TASKS / "sst/stsa.fine.dev", format="lines")
     assert (len(sst), sorted(set(sst.y))) == (1101, list("01234"))
     trec = read_labelled(TASKS / "trec/TREC.train.raw", format="trec")
     assert (len(trec), len(set(trec.y))) == (5452, 6)
-    chunks = read_tagged(TASKS / "conll2000/dev.txt")
+    chunks = read_tagged(TASKS / "conll2000/dev.txt", format="conll")
     assert len(chunks) == 1844
     assert {"B-NP", "I-NP", "O"} < {tag for tags in chunks.y for tag in tags}
     names = read_tagged(TASKS / "wikiann-en/dev", format="wikiann")
@@ -166,7 +210,7 @@ def test_published_data() -> None:
 def test_a_long_line_is_not_quoted_whole(tmp_path: Path) -> None:
     lines = write(tmp_path / "a.txt", "x" * 100_000)
     records = write(tmp_path / "a.jsonl", json.dumps({"text": ["x" * 99] * 9999, "label": "a"}))
-    for path in (lines, records):
+    for path, form in ((lines, "lines"), (records, "jsonl")):
         with pytest.raises(DataError, match=r"a\.\w+, line 1 has .*; expected") as refused:
-            read_labelled(path)
+            read_labelled(path, format=form)  # type: ignore[arg-type]
         assert len(str(refused.value)) < 1000

@@ -19,9 +19,9 @@ class DataFlags:
     """How files of examples are read."""
 
     format: Annotated[str, Parameter(group=_EXAMPLES)] = "auto"
-    """classify: tsv, csv, jsonl, lines (a label, a space, a text) or trec; tag: conll, conllu,
-    wikiann or srl; pair: tsv, csv, jsonl, snli or sick; answer: squad; coref: conll. auto: by the
-    file's name."""
+    """classify: tsv, csv, jsonl, parquet, lines (a label, a space, a text) or trec; tag: conll
+    (columns), conllu, wikiann or srl; pair: tsv, csv, jsonl, parquet, snli or sick; answer: squad;
+    coref: conll. auto: by the file's name, which must say it."""
     text_field: Annotated[str, Parameter(group=_EXAMPLES)] = "text"
     """classify: the column or field of the text."""
     label_field: Annotated[str, Parameter(group=_EXAMPLES)] = "label"

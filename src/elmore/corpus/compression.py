@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 from elmore.corpus.versions import open_file
@@ -56,6 +57,11 @@ def finding_damage(path: AnyPath) -> Iterator[None]:
 def decompressed_name(path: AnyPath) -> str:
     """Return a file's name without the suffix of its compression."""
     return path.stem if path.suffix.lower() in _OPENERS else path.name
+
+
+def suffix_of(path: AnyPath) -> str:
+    """Return the suffix of a file's name without that of its compression, in lower case."""
+    return Path(decompressed_name(path)).suffix.lower()
 
 
 def damaged(path: AnyPath, why: object) -> DataError:

@@ -8,10 +8,9 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from elmore.corpus.compression import damaged, decompressed_name, open_decompressed
+from elmore.corpus.compression import damaged, open_decompressed, suffix_of
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
 from elmore.corpus.versions import open_file
 from elmore.errors import DataError, MissingExtraError
@@ -25,7 +24,7 @@ _ROWS_AT_ONCE = 1000
 
 def record_format(path: AnyPath) -> str | None:
     """Return the format of a file of records by its name, None for any other file."""
-    return _FORMATS.get(Path(decompressed_name(path)).suffix.lower().removeprefix("."))
+    return _FORMATS.get(suffix_of(path).removeprefix("."))
 
 
 def read_records(

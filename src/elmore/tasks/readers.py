@@ -1,8 +1,9 @@
 """Files of labelled examples in, texts and labels out, in the formats of published datasets.
 
-Texts and pairs are records of .tsv, .csv or .jsonl with named fields, or lines of a label and a
-text; tagged sentences are columns (CoNLL) or CoNLL-U. Any of them may be compressed. Errors name
-the file and the line.
+Texts and pairs are records of .tsv, .csv, .jsonl or .parquet with named fields, or lines of a label
+and a text; tagged sentences are columns (CoNLL) or CoNLL-U. All but .parquet may be compressed. A
+file's name says its format; where it does not, the format must be named. Errors name the file and
+the line.
 """
 
 import re
@@ -11,15 +12,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from elmore.corpus.compression import decompressed_name, open_decompressed
+from elmore.corpus.compression import open_decompressed, suffix_of
 from elmore.corpus.lines import decode_lines
-from elmore.corpus.records import numbered_lines, read_records, value_of
+from elmore.corpus.records import numbered_lines, read_records, record_format, value_of
 from elmore.errors import ConfigError, DataError, shown
 from elmore.tasks.examples import Clause, Examples
 
-TextFormat = Literal["auto", "tsv", "csv", "jsonl", "lines", "trec"]
+TextFormat = Literal["auto", "tsv", "csv", "jsonl", "parquet", "lines", "trec"]
 TagFormat = Literal["auto", "conll", "conllu", "wikiann", "srl"]
-PairFormat = Literal["auto", "tsv", "csv", "jsonl", "snli", "sick"]
+PairFormat = Literal["auto", "tsv", "csv", "jsonl", "parquet", "snli", "sick"]
+
+_RECORDS = "tsv, csv, jsonl, parquet"
 
 
 # --- texts and pairs ------------------------------------------------------------------------------
@@ -38,7 +41,9 @@ def read_labelled(
     with the fine part of a label such as DESC:manner dropped. "auto": by the file's name.
     """
     path = Path(path)
-    form = _format(path, format, ("tsv", "csv", "jsonl"), "lines")
+    form = _format(
+        path, format, record_format(path), f"{_RECORDS}, lines (label, space, text), trec"
+    )
     if form in ("lines", "trec"):
         return _checked(_read_label_lines(path, form), path)
     rows = [
@@ -61,7 +66,7 @@ def read_pairs(
         "snli": ("jsonl", ("sentence1", "sentence2"), "gold_label"),
         "sick": ("tsv", ("sentence_A", "sentence_B"), "entailment_judgment"),
     }
-    form: str = _format(path, format, ("tsv", "csv", "jsonl"), "tsv")
+    form = _format(path, format, record_format(path), f"{_RECORDS}, snli, sick")
     form, text_fields, label_field = known.get(form, (form, text_fields, label_field))
     pairs, labels = [], []
     for where, record in read_records(path, form, (*text_fields, label_field)):
@@ -77,7 +82,7 @@ def _read_label_lines(path: Path, form: str) -> Examples:
     texts, labels = [], []
     for where, line in numbered_lines(path, latin_1=form == "trec"):  # as it is published
         label, _, text = line.strip().partition(" ")
-        if not text.strip():
+        if not text.strip() or "\t" in label:
             raise DataError(f"{where} has {shown(line)}; expected a label, a space and a text")
         labels.append(label.partition(":")[0] if form == "trec" else label)
         texts.append(text.strip())
@@ -111,7 +116,7 @@ def read_tagged(
     predicate of the sentence; each gives a clause.
     """
     path = Path(path)
-    form = _format(path, format, ("conllu",), "conll")
+    form = _format(path, format, _column_format(path), "conll (columns), conllu, wikiann, srl")
     if form == "srl":
         return _checked(_read_clauses(path), path)
     if form == "conllu":
@@ -129,7 +134,7 @@ def read_tagged(
 def read_sentences(path: str | Path, *, token_column: int = 0) -> list[list[str]]:
     """Read the tokens of the sentences of a CoNLL or CoNLL-U file; it may have no tags."""
     path = Path(path)
-    form = _format(path, "auto", ("conllu",), "conll")
+    form = _column_format(path) or "conll"
     token_column = 1 if form == "conllu" else token_column
     sentences = _column_sentences(path, form)
     for (number, row), *_ in sentences:
@@ -139,7 +144,11 @@ def read_sentences(path: str | Path, *, token_column: int = 0) -> list[list[str]
 
 def is_column_file(path: Path) -> bool:
     """Say whether a file has a token and its tags a line, by its name: .conll or .conllu."""
-    return Path(decompressed_name(path)).suffix.lower() in (".conll", ".conllu")
+    return _column_format(path) is not None
+
+
+def _column_format(path: Path) -> str | None:
+    return {".conll": "conll", ".conllu": "conllu"}.get(suffix_of(path))
 
 
 def _column_sentences(path: Path, form: str) -> list[list[tuple[int, list[str]]]]:
@@ -226,14 +235,17 @@ def _roles(column: list[str]) -> list[str]:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def _format(path: Path, asked: str, by_suffix: tuple[str, ...], otherwise: str) -> str:
+def _format(path: Path, asked: str, by_name: str | None, known: str) -> str:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {what}; expected a file of examples")
-    if asked != "auto":
-        return asked
-    suffix = Path(decompressed_name(path)).suffix.lower().removeprefix(".")
-    return suffix if suffix in by_suffix else otherwise
+    found = by_name if asked == "auto" else asked
+    if found is None:
+        raise DataError(
+            f"{path} does not say by its name which format it has; name it by --format (format=): "
+            f"{known}"
+        )
+    return found
 
 
 def _numbered(path: Path) -> Iterator[tuple[int, str]]:

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from elmore.checks import one_of
-from elmore.corpus.compression import decompressed_name, open_decompressed
+from elmore.corpus.compression import open_decompressed, suffix_of
 from elmore.errors import DataError, shown
 from elmore.metadata import convert_metadata, parse_json
 from elmore.tasks.examples import Examples
@@ -54,11 +54,17 @@ def read_questions(
     """Read the questions of a SQuAD file, JSON, which may be compressed.
 
     Each example is a `Question`, its answers a list of `RightAnswer`s, empty if it has none. There
-    is one format, "squad", which "auto" stands for.
+    is one format, "squad", which "auto" takes a .json file for.
     """
     one_of(QuestionFormat, format=format)
+    path = Path(path)
+    if format == "auto" and path.is_file() and not is_squad_file(path):
+        raise DataError(
+            f"{path} is not named .json, as files of SQuAD are; give one, or name its format by "
+            "--format (format=): squad"
+        )
     X, y = [], []
-    for title, text, asked in _asked(Path(path)):
+    for title, text, asked in _asked(path):
         answers = [] if asked.is_impossible else asked.answers
         if answers is None:
             raise DataError(
@@ -85,7 +91,7 @@ def read_unanswered(path: str | Path) -> list[tuple[str | int | None, Question]]
 
 def is_squad_file(path: Path) -> bool:
     """Return whether a file is one of SQuAD, by its name: .json, which may be compressed."""
-    return Path(decompressed_name(path)).suffix.lower() == ".json"
+    return suffix_of(path) == ".json"
 
 
 def _asked(path: Path) -> Iterator[tuple[str, str, _Question]]:
