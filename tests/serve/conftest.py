@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -22,7 +21,7 @@ from elmore.serve.app import create_app
 from elmore.serve.limits import Limits
 from elmore.serve.metrics import Metrics
 from elmore.serve.registry import load_registry
-from elmore.serve.server import address_of, bind
+from elmore.serve.server import Server, address_of, bind
 from elmore.tasks import Classifier, Examples, PairClassifier, Tagger
 from tests.model.test_context import scoring_model
 
@@ -95,15 +94,22 @@ def client(make_app: Make) -> Iterator[TestClient]:
 @contextmanager
 def running(app: FastAPI) -> Iterator[str]:
     """Run a server in a thread, on any free port; give its address."""
+    with serving(app, Limits()) as (address, _):
+        yield address
+
+
+@contextmanager
+def serving(app: FastAPI, limits: Limits) -> Iterator[tuple[str, Server]]:
+    """Run a server in a thread with limits of connections; give its address and itself."""
     listener = bind("127.0.0.1", 0)
     address = address_of(listener)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    server = Server(app, limits)
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     while not server.started and thread.is_alive():
         time.sleep(0.01)
     try:
-        yield address
+        yield address, server
     finally:
         server.should_exit = True
         thread.join()

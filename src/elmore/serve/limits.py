@@ -12,7 +12,7 @@ long, or a word of a million characters, is refused before it is tokenized."""
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The limits of a request, of the queue and of a batch."""
+    """The limits of a request, of the queue, of a batch and of connections."""
 
     max_body_bytes: int = 2_000_000
     """The largest body of a request (413)."""
@@ -24,6 +24,15 @@ class Limits:
     """The most texts that wait for one model (429)."""
     timeout_s: float = 30.0
     """Seconds until a request that is not answered is given up (503)."""
+    max_connections: int = 1000
+    """The most open connections; above it the one that has been idle longest is closed or, where
+    none is idle, the new one refused (503)."""
+    max_header_bytes: int = 16_384
+    """The most bytes of a request's URL and headers (431)."""
+    header_timeout_s: float = 10.0
+    """Seconds until the headers of a request must have come (the connection is closed)."""
+    keep_alive_s: int = 5
+    """Seconds that a connection may be idle between requests."""
     max_batch_tokens: int = 4096
     """The most tokens that are read at once; a longer text is read alone. 1 switches batching
     off."""
@@ -34,12 +43,17 @@ class Limits:
             max_body_bytes=self.max_body_bytes,
             max_texts=self.max_texts,
             max_tokens=self.max_tokens,
+            max_connections=self.max_connections,
+            max_header_bytes=self.max_header_bytes,
+            keep_alive_s=self.keep_alive_s,
             max_batch_tokens=self.max_batch_tokens,
         )
         at_least(self.max_texts, max_queue_texts=self.max_queue_texts)  # or none would ever fit
-        numbers(timeout_s=self.timeout_s)
-        if not self.timeout_s > 0:
-            raise ConfigError(f"timeout_s is {self.timeout_s}; expected more than 0")
+        seconds = {"timeout_s": self.timeout_s, "header_timeout_s": self.header_timeout_s}
+        numbers(**seconds)
+        for name, value in seconds.items():
+            if not value > 0:
+                raise ConfigError(f"{name} is {value}; expected more than 0")
 
     @property
     def max_characters(self) -> int:
