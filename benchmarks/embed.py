@@ -32,20 +32,26 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from elmore import BiLM, Elmo
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, Precision, TokenEncoderConfig
 from elmore.engine import FastEngine, has_bfloat16
 from elmore.engine.lstm_steps import read_stack
 from elmore.formats import Pretrained
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
-from elmore.model.config import Precision
 from elmore.text import EnglishTokenizer
 
 ROOT = Path(__file__).resolve().parents[1]
 WIKITEXT = ROOT.parent / "shared/data/corpora/wikitext-2/wiki.valid.tokens.xz"
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 SHAPES = {
-    "small": (BiLMConfig(CharCnnConfig(16, FILTERS, 1, "relu"), LstmConfig(2, 1024, 128)), 20_000),
+    "small": (
+        BiLMConfig(
+            TokenEncoderConfig(CharCnnConfig(16, FILTERS, 1, "relu")), LstmConfig(2, 1024, 128)
+        ),
+        20_000,
+    ),
     "original": (
-        BiLMConfig(CharCnnConfig(16, FILTERS, 2, "relu"), LstmConfig(2, 4096, 512)),
+        BiLMConfig(
+            TokenEncoderConfig(CharCnnConfig(16, FILTERS, 2, "relu")), LstmConfig(2, 4096, 512)
+        ),
         3_000,
     ),
 }
@@ -132,8 +138,8 @@ def flops(config: BiLMConfig) -> tuple[float, float]:
     """Return the FLOP of a token (LSTM) and of a distinct word (characters)."""
     p, c = config.lstm.projection_dim, config.lstm.cell_dim
     token = 2 * config.lstm.n_layers * 2 * (2 * p * 4 * c + c * p)
-    cnn = config.token_encoder
-    assert isinstance(cnn, CharCnnConfig)
+    cnn = config.token_encoder.chars
+    assert cnn is not None
     convolution = sum(2 * (51 - w) * w * cnn.char_dim * n for w, n in cnn.filters)
     highway = cnn.n_highway * 2 * 2 * cnn.n_filters**2
     return token, convolution + highway + 2 * cnn.n_filters * p

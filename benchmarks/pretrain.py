@@ -35,22 +35,28 @@ sys.path[:0] = [str(ROOT)]
 from benchmarks.embed import FILTERS, gemm_limit, processor, seconds  # noqa: E402
 
 from elmore import BiLM  # noqa: E402
+from elmore.bilm_config import (  # noqa: E402
+    BiLMConfig,
+    CharCnnConfig,
+    LstmConfig,
+    Precision,
+    TokenEncoderConfig,
+)
 from elmore.corpus.config import CorpusConfig  # noqa: E402
 from elmore.corpus.prepare import prepare  # noqa: E402
 from elmore.corpus.shards import Corpus  # noqa: E402
 from elmore.engine import has_bfloat16  # noqa: E402
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig  # noqa: E402
-from elmore.model.config import Precision  # noqa: E402
 from elmore.pretrain.config import TrainingConfig  # noqa: E402
 from elmore.pretrain.distributed import ProcessGroup  # noqa: E402
 from elmore.pretrain.trainer import Trainer  # noqa: E402
-from elmore.text import CharEncoder  # noqa: E402
 from tests.oracle.training import Batch, TextbookTrainer, draw_masks, draw_samples  # noqa: E402
 
 WIKITEXT = ROOT.parent / "shared/data/corpora/wikitext-2/wiki.train.tokens.xz"
 N_WORDS, N_SAMPLES, N_STREAMS, N_STEPS, DROPOUT = 50_000, 8_192, 128, 20, 0.1
 SHAPE = BiLMConfig(
-    CharCnnConfig(16, FILTERS, 1, "relu"), LstmConfig(2, 1024, 128), n_softmax_words=N_WORDS
+    TokenEncoderConfig(CharCnnConfig(16, FILTERS, 1, "relu")),
+    LstmConfig(2, 1024, 128),
+    n_softmax_words=N_WORDS,
 )
 
 
@@ -71,10 +77,11 @@ def textbook(bilm: BiLM, corpus: Corpus, trainer: Trainer) -> Callable[[], objec
     """Return a step of the textbook on the windows that the trainer would read."""
     reference = TextbookTrainer(bilm)
     generator = random.Random(0)
+    encode_ids = corpus.id_encoder(SHAPE)
 
     def batch(window: Any) -> Batch:
         inputs = window.inputs.T
-        characters = corpus.char_ids(inputs.reshape(-1), CharEncoder()).reshape(*inputs.shape, 50)
+        characters = encode_ids(inputs.reshape(-1)).reshape(*inputs.shape, 50)
         targets = torch.from_numpy(window.targets.T.copy())
         return Batch(
             torch.from_numpy(characters).long(),

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
 from elmore.formats import Pretrained, write_bilm_tf
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model.bilm import BiLM
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.ko.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -33,7 +34,9 @@ def write_models(folder: Path) -> None:
     """Write stand-ins for published models: their shapes and files, with random weights."""
     torch.manual_seed(0)
     config = BiLMConfig(
-        token_encoder=CharCnnConfig(16, FILTERS, n_highway=1, activation="relu"),
+        token_encoder=TokenEncoderConfig(
+            CharCnnConfig(16, FILTERS, n_highway=1, activation="relu")
+        ),
         lstm=LstmConfig(n_layers=2, cell_dim=1024, projection_dim=128),
     )
     write_bilm_tf(Pretrained(BiLM(config), "english"), folder / "elmo-small")

@@ -9,7 +9,7 @@ from typing import Any
 
 from docstring_parser import parse_from_object
 
-from elmore.pretrain.recipes import TABLES, read_recipe
+from elmore.pretrain.recipes import NOT_IN_RECIPES, TABLES, read_recipe
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/reference/recipes.md"
 RECIPES = ("tiny", "small-cpu", "original")
@@ -45,6 +45,8 @@ def _table(name: str, cls: type) -> str:
     tables = [getattr(read_recipe(recipe), name) for recipe in RECIPES]
     rows = [["field", "default", *RECIPES, "meaning"]]
     for field in dataclasses.fields(cls):
+        if field.name in NOT_IN_RECIPES:
+            continue
         values = [_shown(getattr(table, field.name)) for table in tables]
         meaning = " ".join(docs[field.name].split())
         rows.append([f"`{field.name}`", _shown(field.default), *values, meaning])

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from elmore.embed import Elmo
     from elmore.integrations.sklearn import ElmoVectorizer
-    from elmore.model import BiLM, ElmoLayer, ScalarMix
+    from elmore.model.bilm import BiLM
+    from elmore.model.elmo_layer import ElmoLayer
+    from elmore.model.mix import ScalarMix
     from elmore.static import StaticVectors
 
     __version__: str
@@ -26,10 +28,10 @@ __all__ = [
 
 _HOMES = {
     "Elmo": "elmore.embed",
-    "BiLM": "elmore.model",
-    "ElmoLayer": "elmore.model",
+    "BiLM": "elmore.model.bilm",
+    "ElmoLayer": "elmore.model.elmo_layer",
     "ElmoVectorizer": "elmore.integrations.sklearn",
-    "ScalarMix": "elmore.model",
+    "ScalarMix": "elmore.model.mix",
     "StaticVectors": "elmore.static",
 }
 

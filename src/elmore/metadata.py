@@ -19,8 +19,7 @@ wrote without one: it may be missing where none of the data files has one. Choic
 - `format`, if it is a Literal, is looked at first, so that an unknown version is named as such.
 - A Struct's fields without a default are required, and `forbid_unknown_fields` is for its author to
   say. A dataclass has defaults for its users; in a file all its fields are required, none may be
-  unknown. Only a field with MAY_BE_ABSENT in its metadata, which earlier versions did not write,
-  has its default there too. A field is of its very type: 3 is a float, but 3.0, "3" and true are
+  unknown. A field is of its very type: 3 is a float, but 3.0, "3" and true are
   no int.
 - A file has at most MAX_BYTES and MAX_DEPTH levels. No name may be in an object twice. NaN,
   infinity, half surrogates and what is not UTF-8 are not JSON.
@@ -49,7 +48,6 @@ T = TypeVar("T")
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 64
 FIX = "correct it, or download it again"
-MAY_BE_ABSENT = "may be absent"  # in the metadata of a dataclass field
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 _MAX_NAME = 100  # characters of a field's name that errors show
@@ -194,9 +192,8 @@ def _dataclass_problems(raw: Any, found: Any, name: str, is_toml: bool) -> Itera
     """Give the fields that are missing or unknown, which msgspec lets a dataclass have."""
     if dataclasses.is_dataclass(found):
         fields = dataclasses.fields(found)
-        required = [field.name for field in fields if MAY_BE_ABSENT not in field.metadata]
         names = [field.name for field in fields if field.name in raw]
-        if missing := [one for one in required if one not in raw]:
+        if missing := [field.name for field in fields if field.name not in raw]:
             yield f"lacks {', '.join(_full_name(name, one) for one in missing[:4])}"
         if unknown := [one for one in raw if one not in names]:
             known = [field.name for field in fields]

@@ -33,7 +33,7 @@ def test_a_published_model(
         "n_highway": options["char_cnn"]["n_highway"],
         "activation": options["char_cnn"]["activation"],
         "max_characters": 50,
-        "spelling": "bilm-tf",
+        "char_encoding": "bilm-tf",
         "cell_dim": options["lstm"]["dim"],
         "projection_dim": options["lstm"]["projection_dim"],
         "cell_clip": options["lstm"]["cell_clip"],
@@ -58,7 +58,7 @@ def test_a_model_of_elmoformanylangs(elmore: Run) -> None:
     (facts,) = elmore("info", MANY_LANGS).records
     shown = ("tokens", "char_dim", "alphabet", "word_dim", "words", "max_characters", "forget_bias")
     assert [facts[name] for name in shown] == ["characters and words", 5, 25, 3, 11, 12, 0.0]
-    assert "spelling" not in facts
+    assert facts["char_encoding"] == "alphabet"
     assert facts["training"]["trained_with"] == "ELMoForManyLangs"
     files = ("encoder.pkl", "token_embedder.pkl")
     assert facts["sha256"] == {name: _sha256(MANY_LANGS / name) for name in files}

@@ -41,13 +41,13 @@ def test_normalization_is_stored(tmp_path: Path, flags: list[str], stored: str |
 
 def test_a_korean_model_in_jamo(tmp_path: Path) -> None:
     text = write_korean(tmp_path / "text.txt")
-    recipe = small(spelling="jamo", tokenizer="korean-eojeol", max_characters=20)
+    recipe = small(char_encoding="jamo", tokenizer="korean-eojeol", max_characters=20)
     pretrain([text], tmp_path / "run", recipe)
     fast, textbook = (
         Elmo.from_pretrained(tmp_path / "run/model", engine=engine)
         for engine in ("fast", "textbook")
     )
-    assert fast.config.token_encoder.n_characters == 330
+    assert fast.config.token_encoder.chars.n_characters == 330
     whole, parts, other = (
         fast.encode_tokens([text])[0]
         for text in (

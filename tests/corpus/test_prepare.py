@@ -16,12 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elmore.bilm_config import CharCnnConfig, CharEncoding, TokenEncoderConfig
 from elmore.corpus import tokenizing, word_ids
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
 from elmore.corpus.shards import Corpus, Split
 from elmore.errors import ConfigError, DataError
-from elmore.text import CharEncoder, Spelling, Vocab, split_sentences, tokenizer_by_name
+from elmore.text import IdEncoder, Vocab, split_sentences, tokenizer_by_name
 
 MARKS = ["<S>", "</S>", "<UNK>"]
 UNK = MARKS[2]
@@ -91,7 +92,7 @@ CONFIGS = st.builds(
 @settings(deadline=None, max_examples=150)
 @given(LINES, CONFIGS, st.sampled_from([3, 9, 50, 400]), st.sampled_from(["bytes", "jamo"]))
 def test_round_trip(
-    lines: list[str], config: CorpusConfig, max_characters: int, spelling: Spelling
+    lines: list[str], config: CorpusConfig, max_characters: int, encoding: CharEncoding
 ) -> None:
     language, min_count = config.split_sentences, config.min_count
     tokenize = tokenizer_by_name(config.tokenizer)
@@ -131,8 +132,11 @@ def test_round_trip(
             assert split.n_unknown == sum(word not in known for word in flat)
             assert all(shard.n_words >= 7 for shard in split.shards[:-1])
         ids = np.random.default_rng(1).permutation(np.arange(len(words)).repeat(2))
-        encoder = CharEncoder(max_characters, spelling)
-        spelled = corpus.char_ids(ids, encoder)
+        chars = CharCnnConfig(
+            2, ((1, 2),), 0, "relu", max_characters=max_characters, char_encoding=encoding
+        )
+        encoder = IdEncoder(TokenEncoderConfig(chars))
+        spelled = corpus.token_ids(ids, encoder)
         assert spelled.dtype == np.int16
         assert (spelled == encoder.encode([words[i] for i in ids])).all()
 

@@ -74,8 +74,8 @@ def test_words_that_are_truncated(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     # ten bytes are read: three syllables and one byte of the fourth
     path.write_text("가나다 가나다라 가나다라 abcdefghij abcdefghijk 가\n" * 20)
-    for spelling, n_split in (("bytes", 0), ("jamo", 0), ("bilm-tf", 1)):
-        found = look(path, max_characters=12, held_out=0.0, spelling=spelling)
+    for encoding, n_split in (("bytes", 0), ("jamo", 0), ("bilm-tf", 1)):
+        found = look(path, max_characters=12, held_out=0.0, char_encoding=encoding)
         cut = found.text.spelling
         assert (cut.max_bytes, cut.n_distinct, cut.n_words) == (10, 2, 60)
         assert cut.n_distinct_split == n_split

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from elmore import Elmo, ScalarMix
+from elmore.bilm_config import BiLMConfig, LstmConfig, TokenEncoderConfig, WordTableConfig
 from elmore.errors import ConfigError, DataError
 from elmore.formats import Pretrained
-from elmore.model import BiLM, BiLMConfig, LstmConfig, WordTableConfig
+from elmore.model.bilm import BiLM
 from elmore.text import Vocab
 
 TEXTS = ["we sat on the river bank .", "", "은행 계좌", "bank"]
@@ -145,7 +146,7 @@ def test_ids_are_what_the_network_reads(tiny_elmo: Elmo) -> None:
 
 
 def test_a_word_outside_a_table_without_unknown_is_named() -> None:
-    config = BiLMConfig(WordTableConfig(3), LstmConfig(1, 4, 2))
+    config = BiLMConfig(TokenEncoderConfig(words=WordTableConfig(3, 2)), LstmConfig(1, 4, 2))
     elmo = Elmo(Pretrained(BiLM(config), "whitespace", Vocab(["<S>", "</S>", "bank"])))
     assert elmo.encode_tokens(["bank"])[0].vectors.shape == (1, 4)
     with pytest.raises(DataError, match="'river' is not in the vocabulary"):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
 from elmore.formats import Pretrained, write_native
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model.bilm import BiLM
 
 SMALL_FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 
@@ -39,7 +40,9 @@ print(peak_kb() - before)
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the peak memory from /proc")
 def test_ten_thousand_tokens_take_less_than_a_gigabyte(tmp_path: Path) -> None:
     config = BiLMConfig(
-        token_encoder=CharCnnConfig(16, SMALL_FILTERS, n_highway=1, activation="relu"),
+        token_encoder=TokenEncoderConfig(
+            CharCnnConfig(16, SMALL_FILTERS, n_highway=1, activation="relu")
+        ),
         lstm=LstmConfig(n_layers=2, cell_dim=1024, projection_dim=128),
     )
     write_native(Pretrained(BiLM(config), "whitespace"), tmp_path / "small")

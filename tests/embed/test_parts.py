@@ -159,7 +159,7 @@ def test_another_model_option_or_text(
     with pytest.raises(ConfigError, match=r"another model or other options \(layers changed\)"):
         begin(tiny_elmo, corpus, out, layers="top")
     other = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
-    other.bilm.token_encoder.embedding.weight.data += 1
+    other.bilm.token_encoder.char_cnn.embedding.weight.data += 1
     with pytest.raises(ConfigError, match=r"other options \(model changed\)"):
         begin(other, corpus, out)
     with pytest.raises(ConfigError, match="begun with other text or another block size"):

@@ -16,7 +16,7 @@ import torch
 
 from elmore import Elmo
 from elmore.errors import FormatError
-from elmore.model import ScalarMix
+from elmore.model.mix import ScalarMix
 from elmore.text import Token
 
 TEXTS = ["the bank of the river", "은행 의 돈", "a", "money in the bank"]
@@ -59,7 +59,7 @@ def test_from_a_folder_as_its_address(
     assert (found.source, found.tokenizer.name, found.cache.max_words) == ("model", "whitespace", 7)
     assert len(pickle.dumps(found)) < 2000
     with torch.no_grad():
-        elmo.bilm.token_encoder.embedding.weight += 1
+        elmo.bilm.token_encoder.char_cnn.embedding.weight += 1
     shutil.rmtree(folder)
     elmo.save_pretrained(folder)
     with pytest.raises(FormatError, match="holds other weights than when this Elmo was pickled"):
@@ -83,9 +83,9 @@ def test_the_weights_where_no_address_has_them(folder: Path, how: str) -> None:
         elmo = Elmo(elmo.model, tokenizer="whitespace")
     elif how == "changed":
         with torch.no_grad():
-            elmo.bilm.token_encoder.embedding.weight += 1
+            elmo.bilm.token_encoder.char_cnn.embedding.weight += 1
     elif how == "changed unseen":
-        elmo.bilm.token_encoder.embedding.weight.data += 1
+        elmo.bilm.token_encoder.char_cnn.embedding.weight.data += 1
     else:
         shutil.rmtree(folder)
     found = pickle.loads(pickle.dumps(elmo))
@@ -111,7 +111,7 @@ def test_a_copy_is_independent(folder: Path) -> None:
     assert made is same
     np.testing.assert_array_equal(vectors(made), before)
     with torch.no_grad():
-        made.bilm.token_encoder.embedding.weight += 1
+        made.bilm.token_encoder.char_cnn.embedding.weight += 1
         made.mix.gamma += 1
     assert not np.array_equal(vectors(made), before)
     np.testing.assert_array_equal(vectors(elmo), before)

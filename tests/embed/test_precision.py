@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from elmore import BiLM, Elmo
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
 from elmore.engine.matmul import Matmul
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
 
 FILTERS = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
 TEXTS = [
@@ -49,7 +49,9 @@ def test_cosine_on_the_golden_model(golden: Path) -> None:
 @pytest.mark.slow
 def test_cosine_at_the_original_shape() -> None:
     torch.manual_seed(0)
-    config = BiLMConfig(CharCnnConfig(16, FILTERS, 2, "relu"), LstmConfig(2, 4096, 512))
+    config = BiLMConfig(
+        TokenEncoderConfig(CharCnnConfig(16, FILTERS, 2, "relu")), LstmConfig(2, 4096, 512)
+    )
     check(Pretrained(BiLM(config), "whitespace"))
 
 

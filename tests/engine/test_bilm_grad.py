@@ -7,35 +7,39 @@ import torch
 from torch import Tensor
 
 from elmore import BiLM
-from elmore.engine.bilm_grad import differentiable_layers
-from elmore.errors import DataError
-from elmore.model import (
+from elmore.bilm_config import (
     BiLMConfig,
     CharCnnConfig,
-    CharWordConfig,
     LstmConfig,
+    TokenEncoderConfig,
     WordTableConfig,
 )
+from elmore.engine.bilm_grad import differentiable_layers
+from elmore.errors import DataError
 
 LENGTHS, N_CHARACTERS, N_WORDS = (7, 5, 1, 7), 12, 20
 CHARACTERS = CharCnnConfig(5, ((1, 4), (2, 6), (3, 8)), 1, "relu")
 CLIPS = {"cell_clip": 0.05, "projection_clip": 0.02}  # clips that bite
 NETWORKS = {
-    "characters": BiLMConfig(CHARACTERS, LstmConfig(2, 12, 6, **CLIPS)),
+    "characters": BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(2, 12, 6, **CLIPS)),
     "no clips, no skip": BiLMConfig(
-        CHARACTERS,
+        TokenEncoderConfig(CHARACTERS),
         LstmConfig(3, 12, 6, cell_clip=None, projection_clip=None, skip_connections=False),
     ),
-    "no projection": BiLMConfig(CHARACTERS, LstmConfig(2, 6, 6, **CLIPS)),
-    "characters and words": BiLMConfig(CharWordConfig(CHARACTERS, N_WORDS), LstmConfig(2, 12, 6)),
-    "words": BiLMConfig(WordTableConfig(N_WORDS), LstmConfig(2, 12, 6)),
+    "no projection": BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(2, 6, 6, **CLIPS)),
+    "characters and words": BiLMConfig(
+        TokenEncoderConfig(CHARACTERS, WordTableConfig(N_WORDS, 6)), LstmConfig(2, 12, 6)
+    ),
+    "words": BiLMConfig(
+        TokenEncoderConfig(words=WordTableConfig(N_WORDS, 6)), LstmConfig(2, 12, 6)
+    ),
 }
 
 
 def network(config: BiLMConfig) -> BiLM:
     torch.manual_seed(3)
     bilm = BiLM(config)
-    if isinstance(config.token_encoder, CharWordConfig):
+    if bilm.token_encoder.words is not None:
         torch.nn.init.normal_(bilm.token_encoder.words.weight)
     return bilm
 
@@ -46,12 +50,12 @@ def batch(bilm: BiLM) -> tuple[Tensor, Tensor]:
     mask = torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]
     words = torch.randint(0, N_WORDS, mask.shape)
     encoder = bilm.config.token_encoder
-    if isinstance(encoder, WordTableConfig):
-        return words, mask
+    if encoder.chars is None:
+        return (words[:, :, None] + 1) * mask[:, :, None], mask
     spelled = torch.randint(1, 200, (N_WORDS, N_CHARACTERS))
     spelled[:, 9:] = 261
     ids = spelled[words]
-    if isinstance(encoder, CharWordConfig):
+    if encoder.words is not None:
         ids = torch.cat([ids, (words % (N_WORDS // 2))[:, :, None]], dim=2)  # half are unknown
     return ids * mask[:, :, None], mask
 

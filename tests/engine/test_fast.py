@@ -1,20 +1,20 @@
 """The fast engine against the textbook one: same vectors, same state, whatever the threads."""
 
 import concurrent.futures
+from dataclasses import replace
 
 import pytest
 import torch
 
-from elmore.engine import FastEngine, PackedSentences, TextbookEngine
-from elmore.model import (
-    AlphabetCnnConfig,
-    BiLM,
+from elmore.bilm_config import (
     BiLMConfig,
     CharCnnConfig,
-    ConcatConfig,
     LstmConfig,
-    WordEmbeddingConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
 )
+from elmore.engine import FastEngine, PackedSentences, TextbookEngine
+from elmore.model.bilm import BiLM
 
 CNN = CharCnnConfig(5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="relu", max_characters=20)
 
@@ -33,7 +33,7 @@ def batch(n_words: int, lengths: list[int]) -> tuple[torch.Tensor, PackedSentenc
 @pytest.mark.parametrize("lengths", [[1], [9], [40, 7, 7, 3, 1], [3] * 400])
 def test_equals_the_textbook(threads: int, lstm: LstmConfig, lengths: list[int]) -> None:
     torch.manual_seed(0)
-    bilm = BiLM(BiLMConfig(CNN, lstm)).requires_grad_(False)
+    bilm = BiLM(BiLMConfig(TokenEncoderConfig(CNN), lstm)).requires_grad_(False)
     engines = (FastEngine(bilm), TextbookEngine(bilm, max_steps=10))
     ids, sentences = batch(60, lengths)
     fast_words, words = (engine.token_vectors(ids) for engine in engines)
@@ -48,15 +48,15 @@ def test_equals_the_textbook(threads: int, lstm: LstmConfig, lengths: list[int])
         fast, textbook = (engine.read(words, sentences, textbook.state) for engine in engines)
 
 
-ALPHABET = AlphabetCnnConfig(60, 5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="tanh")
-LARGE = AlphabetCnnConfig(5000, 5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activation="relu")
+ALPHABET = replace(CNN, activation="tanh", char_encoding="alphabet", alphabet_size=60)
+LARGE = replace(CNN, char_encoding="alphabet", alphabet_size=5000)
 
 
 @pytest.mark.parametrize(
-    ("words", "char_cnn"),
+    ("words", "chars"),
     [
-        (WordEmbeddingConfig(9, 7), ALPHABET),
-        (WordEmbeddingConfig(9, 7), None),
+        (WordTableConfig(9, 7), ALPHABET),
+        (WordTableConfig(9, 7), None),
         (None, ALPHABET),
         (None, LARGE),
     ],
@@ -64,17 +64,17 @@ LARGE = AlphabetCnnConfig(5000, 5, ((1, 4), (2, 6), (7, 9)), n_highway=2, activa
 @pytest.mark.parametrize("n_words", [1, 200])
 def test_words_concatenated_with_characters(
     threads: int,
-    words: WordEmbeddingConfig | None,
-    char_cnn: AlphabetCnnConfig | None,
+    words: WordTableConfig | None,
+    chars: CharCnnConfig | None,
     n_words: int,
 ) -> None:
     torch.manual_seed(0)
-    encoder = ConcatConfig(words, char_cnn, max_characters=20)
+    encoder = TokenEncoderConfig(chars, words, "concat")
     bilm = BiLM(BiLMConfig(encoder, LstmConfig(2, 12, 6, forget_bias=0.0))).requires_grad_(False)
     engines = (FastEngine(bilm), TextbookEngine(bilm, max_steps=10))
     ids, sentences = batch(n_words, [7, 3, 1])
-    ids = ids[:, (0 if char_cnn else 20) :]
-    if char_cnn is LARGE:
+    ids = ids[:, (0 if chars else 20) :]
+    if chars is LARGE:
         ids = ids * 500 + torch.arange(n_words)[:, None]
     if words is not None:
         ids = torch.cat([ids, torch.arange(n_words)[:, None] % 10], dim=1)
@@ -85,7 +85,7 @@ def test_words_concatenated_with_characters(
 
 
 def test_a_state_that_is_read_from_is_not_changed() -> None:
-    bilm = BiLM(BiLMConfig(CNN, LstmConfig(2, 12, 6))).requires_grad_(False)
+    bilm = BiLM(BiLMConfig(TokenEncoderConfig(CNN), LstmConfig(2, 12, 6))).requires_grad_(False)
     engine = FastEngine(bilm)
     ids, sentences = batch(10, [5, 2])
     words = engine.token_vectors(ids)
@@ -99,14 +99,14 @@ def test_a_state_that_is_read_from_is_not_changed() -> None:
 
 
 def test_an_error_in_a_thread_reaches_the_caller(threads: int) -> None:
-    engine = FastEngine(BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))))
+    engine = FastEngine(BiLM(BiLMConfig(TokenEncoderConfig(CNN), LstmConfig(1, 4, 2))))
     with pytest.raises(IndexError):
         engine.read(torch.zeros(1, 2), PackedSentences(torch.tensor([3]), [1]), None)
 
 
 def test_several_callers_at_once(threads: int) -> None:
     torch.manual_seed(0)
-    bilm = BiLM(BiLMConfig(CNN, LstmConfig(2, 12, 6))).requires_grad_(False)
+    bilm = BiLM(BiLMConfig(TokenEncoderConfig(CNN), LstmConfig(2, 12, 6))).requires_grad_(False)
     engine = FastEngine(bilm)
     work = [batch(20, [n, n // 2 + 1]) for n in range(1, 9)]
     expected = [engine.read(engine.token_vectors(ids), some, None).layers for ids, some in work]
@@ -119,7 +119,7 @@ def test_several_callers_at_once(threads: int) -> None:
 
 
 def test_inference_mode_of_the_caller(threads: int) -> None:
-    bilm = BiLM(BiLMConfig(CNN, LstmConfig(2, 12, 6)))
+    bilm = BiLM(BiLMConfig(TokenEncoderConfig(CNN), LstmConfig(2, 12, 6)))
     ids, sentences = batch(10, [5, 2])
     engine = FastEngine(bilm)
     with torch.inference_mode():
@@ -130,7 +130,7 @@ def test_inference_mode_of_the_caller(threads: int) -> None:
 
 
 def test_many_words_of_a_long_text_need_no_large_table(threads: int) -> None:
-    bilm = BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))).requires_grad_(False)
+    bilm = BiLM(BiLMConfig(TokenEncoderConfig(CNN), LstmConfig(1, 4, 2))).requires_grad_(False)
     ids, sentences = batch(2500, [4000, 10])  # more distinct words than gates are held for
     engines = (FastEngine(bilm), TextbookEngine(bilm, max_steps=4000))
     words = engines[0].token_vectors(ids)
@@ -139,7 +139,7 @@ def test_many_words_of_a_long_text_need_no_large_table(threads: int) -> None:
 
 
 def test_a_large_vocabulary_is_encoded_in_parts(threads: int) -> None:
-    bilm = BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))).requires_grad_(False)
+    bilm = BiLM(BiLMConfig(TokenEncoderConfig(CNN), LstmConfig(1, 4, 2))).requires_grad_(False)
     ids, _ = batch(9001, [1])
     words = FastEngine(bilm).token_vectors(ids)
     expected = TextbookEngine(bilm, max_steps=1).token_vectors(ids)
@@ -148,7 +148,7 @@ def test_a_large_vocabulary_is_encoded_in_parts(threads: int) -> None:
 
 def test_threads_are_shared_out_and_not_multiplied() -> None:
     before = torch.get_num_threads()
-    engine = FastEngine(BiLM(BiLMConfig(CNN, LstmConfig(1, 4, 2))))
+    engine = FastEngine(BiLM(BiLMConfig(TokenEncoderConfig(CNN), LstmConfig(1, 4, 2))))
     seen: list[int] = []
     for n_threads in (1, 2, 4, 2):
         torch.set_num_threads(n_threads)

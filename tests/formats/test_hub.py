@@ -10,10 +10,11 @@ import torch
 import yaml
 
 from elmore import Elmo
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
 from elmore.errors import ConfigError, FormatError
 from elmore.formats import Pretrained, read_pretrained, write_native
 from elmore.formats.model_card import model_card
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model.bilm import BiLM
 from elmore.text import Vocab
 from tests.cli.conftest import Refused, Run, elmore, refused  # noqa: F401
 
@@ -28,7 +29,7 @@ def model() -> Pretrained:
     torch.manual_seed(0)
     words = Vocab(["<S>", "</S>", "<UNK>", "bank"])
     cnn = CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=1, activation="relu")
-    bilm = BiLM(BiLMConfig(cnn, LstmConfig(2, 6, 3), len(words)))
+    bilm = BiLM(BiLMConfig(TokenEncoderConfig(cnn), LstmConfig(2, 6, 3), len(words)))
     return Pretrained(bilm, "english", words, TRAINING, "NFC")
 
 

@@ -21,7 +21,7 @@ from elmore.errors import ConfigError, FormatError
 from elmore.formats import read_native, read_pretrained, write_bilm_tf, write_native
 from elmore.formats.many_langs import _SAMPLE, _read_architecture
 from elmore.formats.native import ALPHABET, CONFIG
-from elmore.model import ConcatConfig, ElmoLayer
+from elmore.model.elmo_layer import ElmoLayer
 
 HOME = Path(__file__).parent / "many_langs"
 SENTENCES = json.loads((HOME / "sentences.json").read_text(encoding="utf-8"))
@@ -79,9 +79,10 @@ def test_a_sentence_is_the_same_in_any_company() -> None:
 def test_what_it_is() -> None:
     model = read_pretrained(HOME / "both")
     encoder = model.bilm.config.token_encoder
-    assert isinstance(encoder, ConcatConfig)
     assert encoder.words is not None
-    assert (encoder.words.dim, encoder.max_characters) == (3, 12)
+    assert encoder.chars is not None
+    assert (encoder.words.dim, encoder.words.max_length, encoder.combine) == (3, 10, "concat")
+    assert encoder.chars.max_characters == 12
     assert model.bilm.config.lstm.forget_bias == 0
     assert model.tokenizer == "whitespace"
     assert model.training["trained_with"] == "ELMoForManyLangs"
@@ -236,13 +237,15 @@ WRONG: dict[str, Callable[[Path], object]] = {
     "token_embedder.name is 'lstm'; of .* elmore reads 'cnn'": architecture(
         token_embedder={"name": "lstm"}
     ),
-    "encoder.dim and encoder.projection_dim are both 6": architecture(encoder={"dim": 6}),
+    r"input_linearity.weight has shape \(40, 6\), expected \(24, 6\)": architecture(
+        encoder={"dim": 6}
+    ),
     "filters is .*expected pairs": architecture(token_embedder={"filters": []}),
     "token_embedder.char_dim is -1; expected a whole number, at least 0": architecture(
         token_embedder={"char_dim": -1}
     ),
-    "neither words nor characters": architecture(token_embedder={"char_dim": 0, "word_dim": 0}),
-    "max_characters is 2; expected a whole number, at least 3": architecture(
+    "neither chars nor words": architecture(token_embedder={"char_dim": 0, "word_dim": 0}),
+    "max_characters_per_token is 2; expected a whole number, at least 3": architecture(
         token_embedder={"max_characters_per_token": 2}
     ),
     "config_path is '/home/author/configs/other.json', and .* has no file of that name": replace(
@@ -301,6 +304,36 @@ def test_a_converted_folder_that_is_wrong(
     change(tmp_path / "converted")
     with pytest.raises(FormatError, match=message):
         read_native(tmp_path / "converted")
+
+
+def test_projections_as_wide_as_their_cells(folder: Path, tmp_path: Path) -> None:
+    """That package makes such models; bilm-tf has no projection then."""
+    change_json(folder / "tiny.json", encoder={"dim": 6})
+    torch.manual_seed(1)
+    old = torch.load(folder / "encoder.pkl", weights_only=True)
+    new = {name: torch.randn(_square(tuple(tensor.shape))) for name, tensor in old.items()}
+    torch.save(new, folder / "encoder.pkl")
+    model = read_pretrained(folder)
+    weights = model.bilm.state_dict()
+    for direction in ("forward", "backward"):
+        for layer in range(2):
+            projection = new[f"{direction}_layer_{layer}.state_projection.weight"]
+            assert torch.equal(weights[f"{direction}_lstm.layers.{layer}.projection"], projection)
+    write_native(model, tmp_path / "converted")
+    vectors = [
+        Elmo(read, engine=engine).encode_tokens(SENTENCES)[0].vectors
+        for read in (model, read_native(tmp_path / "converted"))
+        for engine in ("fast", "textbook")
+    ]
+    for other in vectors[1:]:
+        np.testing.assert_allclose(other, vectors[0], atol=5e-6)
+    with pytest.raises(ConfigError, match="which bilm-tf cannot"):
+        write_bilm_tf(model, tmp_path / "published")
+
+
+def _square(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of a tensor with cells of 6 dimensions instead of 10."""
+    return tuple({40: 24, 10: 6}.get(size, size) for size in shape)
 
 
 def test_what_it_cannot_become(tmp_path: Path) -> None:

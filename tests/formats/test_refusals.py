@@ -12,6 +12,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from elmore.bilm_config import (
+    BiLMConfig,
+    CharCnnConfig,
+    LstmConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import (
     Pretrained,
@@ -21,7 +28,7 @@ from elmore.formats import (
     write_native,
     write_word_vectors,
 )
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.model.bilm import BiLM
 from elmore.text import Vocab
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank"]
@@ -30,7 +37,9 @@ WORDS = ["<S>", "</S>", "<UNK>", "bank"]
 @pytest.fixture
 def model() -> Pretrained:
     torch.manual_seed(0)
-    config = BiLMConfig(CharCnnConfig(3, ((1, 2),), 1, "relu"), LstmConfig(1, 4, 3), len(WORDS))
+    config = BiLMConfig(
+        TokenEncoderConfig(CharCnnConfig(3, ((1, 2),), 1, "relu")), LstmConfig(1, 4, 3), len(WORDS)
+    )
     return Pretrained(BiLM(config), "whitespace", Vocab(WORDS))
 
 
@@ -81,14 +90,20 @@ OURS = {
     "config.json lacks tokenizer": set_config(tokenizer=KeyError),
     "has the unknown field dropout": set_config(dropout=0.1),
     "no tokenizer is called 'x'": set_config(tokenizer="x"),
-    "token_encoder.kind is 'bpe'": set_config(token_encoder__kind="bpe"),
+    "token_encoder.combine is 'mean'": set_config(token_encoder__combine="mean"),
     r"token_encoder is \[\]; expected an object": set_config(token_encoder=[]),
-    r"token_encoder.kind is \[\]; expected one of char_cnn": set_config(token_encoder__kind=[]),
+    r"token_encoder.combine is \[\]; expected one of add": set_config(token_encoder__combine=[]),
     r"tokenizer is \[\]; expected a string": set_config(tokenizer=[]),
-    "token_encoder.filters is 5; expected a list": set_config(token_encoder__filters=5),
-    r"token_encoder.filters\[0\] is 1; expected": set_config(token_encoder__filters=[1, 2]),
+    "token_encoder.chars.filters is 5; expected a list": set_config(
+        token_encoder__chars__filters=5
+    ),
+    r"token_encoder.chars.filters\[0\] is 1; expected": set_config(
+        token_encoder__chars__filters=[1, 2]
+    ),
     "training is 5; expected an object": set_config(training=5),
-    "token_encoder.spelling is 'sound'; expected": set_config(token_encoder__spelling="sound"),
+    "token_encoder.chars.char_encoding is 'sound'; expected": set_config(
+        token_encoder__chars__char_encoding="sound"
+    ),
     "normalization is 'NFD'; expected one of NFC or null": set_config(normalization="NFD"),
     "normalization is 5": set_config(normalization=5),
     r"normalization is \[\]": set_config(normalization=[]),
@@ -198,14 +213,16 @@ def test_a_hub_name_is_read_from_the_cache_when_offline(
 
 
 def test_a_word_table_needs_the_sentence_marks(tmp_path: Path) -> None:
-    config = BiLMConfig(WordTableConfig(2), LstmConfig(1, 4, 3))
+    config = BiLMConfig(TokenEncoderConfig(words=WordTableConfig(2, 3)), LstmConfig(1, 4, 3))
     write_native(Pretrained(BiLM(config), "whitespace", Vocab(["a", "<UNK>"])), tmp_path / "m")
     with pytest.raises(FormatError, match="lacks <S>"):
         read_pretrained(tmp_path / "m")
 
 
 def test_a_vocabulary_beside_a_folder_without_one(tmp_path: Path) -> None:
-    config = BiLMConfig(CharCnnConfig(3, ((1, 2),), 1, "relu"), LstmConfig(1, 4, 3))
+    config = BiLMConfig(
+        TokenEncoderConfig(CharCnnConfig(3, ((1, 2),), 1, "relu")), LstmConfig(1, 4, 3)
+    )
     write_native(Pretrained(BiLM(config), "whitespace"), tmp_path / "m")
     Vocab(WORDS).save(tmp_path / "words.txt")
     assert read_pretrained(tmp_path / "m", tmp_path / "words.txt").vocab is not None

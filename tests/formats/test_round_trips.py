@@ -13,6 +13,13 @@ import pytest
 import torch
 
 from elmore import Elmo
+from elmore.bilm_config import (
+    BiLMConfig,
+    CharCnnConfig,
+    LstmConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
 from elmore.errors import ConfigError, FormatError
 from elmore.formats import (
     Pretrained,
@@ -24,18 +31,16 @@ from elmore.formats import (
     write_native,
     write_word_vectors,
 )
-from elmore.model import (
-    BiLM,
-    BiLMConfig,
-    CharCnnConfig,
-    CharWordConfig,
-    LstmConfig,
-    WordTableConfig,
-)
+from elmore.model.bilm import BiLM
 from elmore.text import Vocab
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행"]
-CHARACTERS = CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=2, activation="tanh", spelling="bilm-tf")
+CHARACTERS = CharCnnConfig(
+    3, ((1, 2), (2, 3)), n_highway=2, activation="tanh", char_encoding="bilm-tf"
+)
+
+
+TABLE = {"n_words": 5, "dim": 3, "max_length": None}
 
 
 def arrays(path: Path) -> dict[str, Any]:
@@ -53,11 +58,15 @@ def model(config: BiLMConfig, vocab: list[str] | None) -> Pretrained:
 
 
 MODELS = {
-    "characters": model(BiLMConfig(CHARACTERS, LstmConfig(2, 6, 3)), None),
-    "no projections": model(BiLMConfig(CHARACTERS, LstmConfig(1, 5, 5)), None),
-    "no clips": model(BiLMConfig(CHARACTERS, LstmConfig(3, 6, 3, None, None, False)), None),
-    "softmax": model(BiLMConfig(CHARACTERS, LstmConfig(2, 6, 3), 5), WORDS),
-    "words": model(BiLMConfig(WordTableConfig(5), LstmConfig(2, 6, 3), 5), WORDS),
+    "characters": model(BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(2, 6, 3)), None),
+    "no projections": model(BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(1, 5, 5)), None),
+    "no clips": model(
+        BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(3, 6, 3, None, None, False)), None
+    ),
+    "softmax": model(BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(2, 6, 3), 5), WORDS),
+    "words": model(
+        BiLMConfig(TokenEncoderConfig(words=WordTableConfig(5, 3)), LstmConfig(2, 6, 3), 5), WORDS
+    ),
 }
 
 
@@ -106,7 +115,9 @@ def test_ours_is_complete_in_itself(
 
 
 def test_what_only_our_folder_holds(tmp_path: Path) -> None:
-    shape = BiLMConfig(replace(CHARACTERS, spelling="jamo"), LstmConfig(1, 5, 5))
+    shape = BiLMConfig(
+        TokenEncoderConfig(replace(CHARACTERS, char_encoding="jamo")), LstmConfig(1, 5, 5)
+    )
     ours = replace(model(shape, None), tokenizer="korean-eojeol", normalization="NFC")
     write_native(ours, tmp_path / "ours")
     found = Elmo.from_pretrained(tmp_path / "ours")
@@ -116,7 +127,7 @@ def test_what_only_our_folder_holds(tmp_path: Path) -> None:
     a, b, c = (v.vectors for v in found.encode_tokens([whole, parts, [parts]]))
     np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(a, c)
-    with pytest.raises(ConfigError, match="spells Hangul as jamo, which bilm-tf cannot; keep it"):
+    with pytest.raises(ConfigError, match="reads Hangul as jamo, which bilm-tf cannot; keep it"):
         write_bilm_tf(found.model, tmp_path / "theirs")
 
 
@@ -153,7 +164,11 @@ def test_both_counts_of_characters_are_read(tmp_path: Path, n_characters: int) -
 
 def test_fields_that_options_may_lack(tmp_path: Path) -> None:
     plain = model(
-        BiLMConfig(replace(CHARACTERS, n_highway=0), LstmConfig(1, 6, 3, None, None, False)), None
+        BiLMConfig(
+            TokenEncoderConfig(replace(CHARACTERS, n_highway=0)),
+            LstmConfig(1, 6, 3, None, None, False),
+        ),
+        None,
     )
     write_bilm_tf(plain, tmp_path / "m")
     options = json.loads((tmp_path / "m/options.json").read_text())
@@ -174,7 +189,9 @@ def test_word_vectors(tmp_path: Path) -> None:
 
 
 def test_characters_and_words(tmp_path: Path) -> None:
-    config = BiLMConfig(CharWordConfig(CHARACTERS, 5), LstmConfig(2, 6, 3), 5)
+    config = BiLMConfig(
+        TokenEncoderConfig(CHARACTERS, WordTableConfig(5, 3)), LstmConfig(2, 6, 3), 5
+    )
     written = model(config, WORDS)
     torch.nn.init.normal_(written.bilm.token_encoder.words.weight)
     write_native(written, tmp_path / "model")
@@ -187,7 +204,7 @@ def test_characters_and_words(tmp_path: Path) -> None:
 
 
 def test_a_word_outside_the_table_has_its_characters(tmp_path: Path) -> None:
-    config = BiLMConfig(CharWordConfig(CHARACTERS, 5), LstmConfig(2, 6, 3))
+    config = BiLMConfig(TokenEncoderConfig(CHARACTERS, WordTableConfig(5, 3)), LstmConfig(2, 6, 3))
     written = model(config, WORDS)
     table = written.bilm.token_encoder.words.weight
     torch.nn.init.normal_(table)
@@ -203,9 +220,9 @@ def test_a_word_outside_the_table_has_its_characters(tmp_path: Path) -> None:
 
 
 def _without_table(bilm: BiLM) -> BiLM:
-    made = BiLM(replace(bilm.config, token_encoder=CHARACTERS))
+    made = BiLM(replace(bilm.config, token_encoder=TokenEncoderConfig(CHARACTERS)))
     weights = {
-        name.replace("token_encoder.char_cnn.", "token_encoder."): tensor
+        name: tensor
         for name, tensor in bilm.state_dict().items()
         if not name.startswith("token_encoder.words.")
     }
@@ -216,16 +233,20 @@ def _without_table(bilm: BiLM) -> BiLM:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_words": 7}, "has a word table of 7 words but a vocabulary of 5"),
-        ({"n_words": "5"}, "n_words is '5'; expected a whole number"),
-        ({"char_cnn": None}, "token_encoder.char_cnn is null; expected an object"),
-        ({"char_cnn": {}}, "lacks token_encoder.char_cnn.char_dim"),
+        ({"words": TABLE | {"n_words": 7}}, "a word table of 7 words but a vocabulary of 5"),
+        ({"words": TABLE | {"n_words": "5"}}, "words.n_words is '5'; expected a whole number"),
+        ({"words": TABLE | {"dim": 4}}, "words.dim is 4, and projection_dim is 3"),
+        ({"words": None, "chars": None}, "has neither chars nor words"),
+        ({"chars": []}, r"token_encoder.chars is \[\]; expected an object"),
+        ({"chars": {}}, "lacks token_encoder.chars.char_dim"),
     ],
 )
 def test_a_damaged_encoder_of_characters_and_words(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    config = BiLMConfig(CharWordConfig(CHARACTERS, 5), LstmConfig(2, 6, 3), 5)
+    config = BiLMConfig(
+        TokenEncoderConfig(CHARACTERS, WordTableConfig(5, 3)), LstmConfig(2, 6, 3), 5
+    )
     write_native(model(config, WORDS), tmp_path / "model")
     path = tmp_path / "model/config.json"
     content = json.loads(path.read_text())

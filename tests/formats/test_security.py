@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
 from elmore.errors import DataError, FormatError
 from elmore.formats import Pretrained, read_pretrained, write_bilm_tf, write_native
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model.bilm import BiLM
 
 BIAS = "CNN/b_cnn_0"
 
@@ -19,7 +20,9 @@ BIAS = "CNN/b_cnn_0"
 @pytest.fixture
 def model() -> Pretrained:
     torch.manual_seed(0)
-    config = BiLMConfig(CharCnnConfig(3, ((1, 2),), 1, "relu"), LstmConfig(1, 4, 3))
+    config = BiLMConfig(
+        TokenEncoderConfig(CharCnnConfig(3, ((1, 2),), 1, "relu")), LstmConfig(1, 4, 3)
+    )
     return Pretrained(BiLM(config), "whitespace")
 
 

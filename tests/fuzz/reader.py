@@ -10,8 +10,15 @@ import numpy as np
 import torch
 
 from elmore import Elmo
+from elmore.bilm_config import (
+    BiLMConfig,
+    CharCnnConfig,
+    LstmConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
 from elmore.formats import Calibration, Pretrained
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
+from elmore.model.bilm import BiLM
 from elmore.text import Vocab
 
 WORDS = ["<S>", "</S>", "<UNK>", "bank", "은행", "river"]
@@ -30,7 +37,7 @@ class Reader:
 def small_model(*, table: bool) -> Pretrained:
     torch.manual_seed(0)
     chars = CharCnnConfig(3, ((1, 2), (2, 3)), 1, "relu")
-    encoder = CharWordConfig(chars, len(WORDS)) if table else chars
+    encoder = TokenEncoderConfig(chars, WordTableConfig(len(WORDS), 3) if table else None)
     config = BiLMConfig(encoder, LstmConfig(1, 4, 3), len(WORDS))
     ones = dict.fromkeys((0, 1, "context"), np.ones(6, np.float32))
     ones["expected"] = np.ones(3, np.float32)

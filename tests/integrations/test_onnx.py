@@ -12,17 +12,17 @@ import pytest
 import torch
 
 from elmore import Elmo, ScalarMix
+from elmore.bilm_config import (
+    BiLMConfig,
+    CharCnnConfig,
+    LstmConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
 from elmore.errors import ConfigError, MissingExtraError
 from elmore.formats import Pretrained, read_pretrained, write_native
 from elmore.integrations.onnx import export_onnx, to_onnx
-from elmore.model import (
-    BiLM,
-    BiLMConfig,
-    CharCnnConfig,
-    CharWordConfig,
-    LstmConfig,
-    WordTableConfig,
-)
+from elmore.model.bilm import BiLM
 from elmore.pretrain.initial_network import Start, new_bilm
 from elmore.pretrain.recipes import read_recipe
 from elmore.text import Vocab
@@ -53,22 +53,43 @@ def fine_tuned(start: Pretrained) -> Pretrained:
 
 
 MODELS = {
-    "characters": lambda: model(BiLMConfig(CHARACTERS, CLIPPED)),
-    "jamo": lambda: model(BiLMConfig(replace(CHARACTERS, spelling="jamo"), CLIPPED)),
-    "bilm-tf": lambda: model(BiLMConfig(replace(CHARACTERS, spelling="bilm-tf"), CLIPPED)),
+    "characters": lambda: model(BiLMConfig(TokenEncoderConfig(CHARACTERS), CLIPPED)),
+    "jamo": lambda: model(
+        BiLMConfig(TokenEncoderConfig(replace(CHARACTERS, char_encoding="jamo")), CLIPPED)
+    ),
+    "bilm-tf": lambda: model(
+        BiLMConfig(TokenEncoderConfig(replace(CHARACTERS, char_encoding="bilm-tf")), CLIPPED)
+    ),
     "relu, no highway": lambda: model(
-        BiLMConfig(replace(CHARACTERS, activation="relu", n_highway=0), CLIPPED)
+        BiLMConfig(TokenEncoderConfig(replace(CHARACTERS, activation="relu", n_highway=0)), CLIPPED)
     ),
-    "as many filters as dimensions": lambda: model(BiLMConfig(CHARACTERS, LstmConfig(1, 13, 12))),
-    "no projections": lambda: model(BiLMConfig(CHARACTERS, LstmConfig(2, 5, 5, 0.3))),
+    "as many filters as dimensions": lambda: model(
+        BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(1, 13, 12))
+    ),
+    "no projections": lambda: model(
+        BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(2, 5, 5, 0.3))
+    ),
     "no clips, no skips": lambda: model(
-        BiLMConfig(CHARACTERS, LstmConfig(3, 6, 4, None, None, False))
+        BiLMConfig(TokenEncoderConfig(CHARACTERS), LstmConfig(3, 6, 4, None, None, False))
     ),
-    "forget bias": lambda: model(BiLMConfig(CHARACTERS, replace(CLIPPED, forget_bias=0.0))),
-    "softmax": lambda: model(BiLMConfig(CHARACTERS, CLIPPED, len(WORDS)), words=True),
-    "words": lambda: model(BiLMConfig(WordTableConfig(len(WORDS)), CLIPPED), words=True),
+    "forget bias": lambda: model(
+        BiLMConfig(TokenEncoderConfig(CHARACTERS), replace(CLIPPED, forget_bias=0.0))
+    ),
+    "softmax": lambda: model(
+        BiLMConfig(TokenEncoderConfig(CHARACTERS), CLIPPED, len(WORDS)), words=True
+    ),
+    "words": lambda: model(
+        BiLMConfig(
+            TokenEncoderConfig(words=WordTableConfig(len(WORDS), CLIPPED.projection_dim)), CLIPPED
+        ),
+        words=True,
+    ),
     "characters and words": lambda: model(
-        BiLMConfig(CharWordConfig(CHARACTERS, len(WORDS)), CLIPPED), words=True
+        BiLMConfig(
+            TokenEncoderConfig(CHARACTERS, WordTableConfig(len(WORDS), CLIPPED.projection_dim)),
+            CLIPPED,
+        ),
+        words=True,
     ),
     "concat": lambda: read_pretrained(MANY_LANGS / "both"),
     "concat, fine-tuned": lambda: fine_tuned(read_pretrained(MANY_LANGS / "both")),
@@ -149,10 +170,11 @@ def ids_by_metadata(metadata: dict[str, str], word: str) -> Any:
     marks = {"<S>": "begin_sentence", "</S>": "end_sentence"}
     kind, width = rule.get("characters"), rule.get("max_characters")
     table_word = word
-    if kind == "alphabet" or (kind is None and width):
-        table_word = {"<S>": "<bos>", "</S>": "<eos>"}.get(word, word[: width - 2])
-        if word in marks and {*marks, "<UNK>"} <= {*json.loads(metadata.get("vocabulary", "[]"))}:
-            table_word = word
+    words = json.loads(metadata.get("vocabulary", "[]"))
+    if "<oov>" in words and not {*marks, "<UNK>"} <= {*words}:
+        table_word = {"<S>": "<bos>", "</S>": "<eos>"}.get(word, word)
+    if word not in marks:
+        table_word = word[: rule.get("max_word_length")]
     ids: list[int] = []
     if kind is not None:
         if word in marks:
@@ -163,7 +185,7 @@ def ids_by_metadata(metadata: dict[str, str], word: str) -> Any:
                 alphabet.index(c) + rule["first_character"]
                 if c in alphabet
                 else rule["unknown_character"]
-                for c in table_word
+                for c in word[: width - 2]
             ]
         elif kind == "bilm-tf":
             ids = [byte + rule["first_byte"] for byte in word.encode()[: width - 2]]
@@ -181,10 +203,9 @@ def ids_by_metadata(metadata: dict[str, str], word: str) -> Any:
         ids += [rule["padding"]] * (width - len(ids))
     if "first_word" not in rule:
         return ids
-    words = json.loads(metadata["vocabulary"])
     row = words.index(table_word) + rule["first_word"] if table_word in words else None
     ids.append(rule["unknown_word"] if row is None else row)
-    return ids if width else ids[0]
+    return ids
 
 
 def test_the_metadata_say_how_words_become_ids(elmo: Elmo) -> None:

@@ -9,9 +9,10 @@ import torch
 from torch.nn.functional import log_softmax
 
 from elmore import Elmo, ElmoLayer, ScalarMix
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.model.bilm import BiLM
 from elmore.text import Vocab
 
 WORDS = ["<S>", "</S>", "<UNK>", "the", "bank", "river", "은행", "a", "."]
@@ -22,7 +23,9 @@ def scoring_model() -> Pretrained:
     """A random model with a softmax, whose clips bite."""
     torch.manual_seed(3)
     config = BiLMConfig(
-        CharCnnConfig(4, ((1, 5), (2, 6)), n_highway=1, activation="relu", max_characters=12),
+        TokenEncoderConfig(
+            CharCnnConfig(4, ((1, 5), (2, 6)), n_highway=1, activation="relu", max_characters=12)
+        ),
         LstmConfig(2, cell_dim=10, projection_dim=6, cell_clip=0.5, projection_clip=0.3),
         n_softmax_words=len(WORDS),
     )

@@ -7,9 +7,16 @@ import pytest
 import torch
 
 from elmore import Elmo, ElmoLayer
+from elmore.bilm_config import (
+    BiLMConfig,
+    CharCnnConfig,
+    LstmConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
 from elmore.errors import DataError
 from elmore.formats import Pretrained
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, LstmConfig, WordTableConfig
+from elmore.model.bilm import BiLM
 from tests.oracle import elmo as oracle
 
 TEXTS = [["river", "bank", "."], ["은행"], []]
@@ -18,7 +25,9 @@ TEXTS = [["river", "bank", "."], ["은행"], []]
 def small_bilm(dtype: torch.dtype = torch.float32) -> BiLM:
     torch.manual_seed(0)
     config = BiLMConfig(
-        CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=1, activation="tanh", max_characters=8),
+        TokenEncoderConfig(
+            CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=1, activation="tanh", max_characters=8)
+        ),
         LstmConfig(2, cell_dim=4, projection_dim=3, cell_clip=0.2, projection_clip=0.1),
     )
     return BiLM(config).to(dtype)
@@ -29,7 +38,7 @@ def test_gradients_of_every_weight_with_clips_that_bite() -> None:
     with torch.no_grad():
         for parameter in bilm.parameters():
             parameter.mul_(1.5)
-        bilm.token_encoder.embedding.weight[0] = 0  # type: ignore[index, union-attr]
+        bilm.token_encoder.char_cnn.embedding.weight[0] = 0  # type: ignore[index, union-attr]
     layer = ElmoLayer(bilm, freeze=False, norm="token").double()
     batch = Elmo(Pretrained(bilm, "whitespace")).ids(TEXTS)
     clipped = bilm(batch.ids).state
@@ -101,13 +110,10 @@ def test_several_mixes_learn_apart(tiny_elmo: Elmo) -> None:
     assert second is None
 
 
-def test_words_need_a_mask_because_0_is_a_word() -> None:
-    bilm = BiLM(BiLMConfig(WordTableConfig(4), LstmConfig(1, 4, 2)))
-    ids = torch.tensor([[1, 0, 0, 2], [1, 0, 2, 0]])
-    with pytest.raises(DataError, match="needs its mask"):
-        bilm(ids)
-    mask = torch.tensor([[True] * 4, [True, True, True, False]])
-    output = ElmoLayer(bilm)(ids, mask)
+def test_a_model_of_words_alone() -> None:
+    bilm = BiLM(BiLMConfig(TokenEncoderConfig(words=WordTableConfig(4, 2)), LstmConfig(1, 4, 2)))
+    ids = torch.tensor([[2, 1, 1, 3], [2, 1, 3, 0]])[:, :, None]
+    output = ElmoLayer(bilm)(ids)
     assert output.mask.tolist() == [[True, True], [True, False]]
 
 

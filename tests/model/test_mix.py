@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from elmore.errors import ConfigError
-from elmore.model import ScalarMix
+from elmore.model.mix import ScalarMix
 from tests.oracle import elmo as oracle
 
 LAYERS = torch.randn(3, 2, 5, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

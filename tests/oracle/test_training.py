@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from elmore import BiLM
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
 
 from .training import (
     Batch,
@@ -29,7 +29,7 @@ def make_bilm(*, clip: float = 3.0, n_words: int = V, seed: int = 0) -> BiLM:
     torch.manual_seed(seed)
     characters = CharCnnConfig(4, ((1, 4), (2, 6)), 1, "relu", max_characters=C)
     lstm = LstmConfig(2, 12, P, cell_clip=clip, projection_clip=clip)
-    return BiLM(BiLMConfig(characters, lstm, n_words)).double()
+    return BiLM(BiLMConfig(TokenEncoderConfig(characters), lstm, n_words)).double()
 
 
 def make_batch(seed: int, n_steps: int = T, n_words: int = V) -> Batch:
@@ -175,7 +175,7 @@ def test_gradients_are_finite_differences(sampled: bool) -> None:
     step = 1e-6
     for name, weight in bilm.named_parameters():
         direction = torch.randn_like(weight)
-        if name == "token_encoder.embedding.weight":
+        if name == "token_encoder.char_cnn.embedding.weight":
             assert weight.grad is not None
             assert not weight.grad[0].any()
             direction[0] = 0
@@ -269,7 +269,7 @@ def test_a_repeated_text_is_learnt(sampled: bool) -> None:
         masks = (draw_masks(bilm, B, T, 0.1), draw_masks(bilm, B, T, 0.1))
         found.append(trainer.step(forward, backward, samples, masks))
     assert max(found[-1]) < 0.5 * min(found[0])
-    assert not bilm.token_encoder.embedding.weight[0].any()
+    assert not bilm.token_encoder.char_cnn.embedding.weight[0].any()
     with torch.no_grad():
         last = textbook_loss(bilm, forward, backward, zero_state(bilm, B), samples=None, masks=None)
     assert max(last[:2]) < 1.0

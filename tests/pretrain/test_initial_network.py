@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from elmore import BiLM, Elmo
+from elmore.bilm_config import BiLMConfig, LstmConfig, TokenEncoderConfig, WordTableConfig
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.tokenizing import draw_held_out
 from elmore.engine.parameters import part_of
 from elmore.formats import Pretrained, read_native, read_pretrained, write_native
-from elmore.model import BiLMConfig, LstmConfig, WordTableConfig
 from elmore.pretrain.config import Part
 from elmore.pretrain.initial_network import Start, new_bilm, recipe_of_start
 from elmore.pretrain.metrics import read_metrics
@@ -223,7 +223,7 @@ def test_a_model_without_characters(
     text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     vocab = Vocab(["<S>", "</S>", "<UNK>", "w1"])
-    config = BiLMConfig(WordTableConfig(4), LstmConfig(1, 8, 4), 4)
+    config = BiLMConfig(TokenEncoderConfig(words=WordTableConfig(4, 4)), LstmConfig(1, 8, 4), 4)
     write_native(Pretrained(BiLM(config), "whitespace", vocab), tmp_path / "words")
     message = refused(capsys, text, "--from", tmp_path / "words", "--out", tmp_path / "run")
     assert "looks words up in a table; training needs a character model" in message

@@ -11,15 +11,16 @@ import torch
 import torch.nn.functional as F
 
 from elmore import BiLM
+from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
 from elmore.corpus.tokenizing import draw_held_out
 from elmore.errors import DataError, FormatError
 from elmore.formats import Pretrained, write_native
-from elmore.model import BiLMConfig, CharCnnConfig, LstmConfig
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
-from elmore.text import CharEncoder, Vocab
+from elmore.text import Vocab
+from elmore.text.chars import byte_ids
 
 WORDS = [f"w{k}" for k in range(30)]
 VOCAB = Vocab(["</S>", "w0", "<UNK>", "<S>", *WORDS[1:]])  # in no order that could be guessed
@@ -28,7 +29,7 @@ VOCAB = Vocab(["</S>", "w0", "<UNK>", "<S>", *WORDS[1:]])  # in no order that co
 def model(n_words: int | None = len(VOCAB)) -> Pretrained:
     torch.manual_seed(4)
     config = BiLMConfig(
-        CharCnnConfig(4, ((1, 8), (2, 8)), 1, "relu", max_characters=12),
+        TokenEncoderConfig(CharCnnConfig(4, ((1, 8), (2, 8)), 1, "relu", max_characters=12)),
         LstmConfig(2, 12, 6),
         n_words,
     )
@@ -50,7 +51,7 @@ def textbook(found: Pretrained, text: list[str]) -> Score:
     bilm, softmax = found.bilm, found.bilm.softmax
     assert softmax is not None
     tokens = ["<S>", *text, "</S>"]
-    char_ids = torch.from_numpy(CharEncoder(12).encode(tokens)).long()
+    char_ids = torch.from_numpy(byte_ids(tokens, 12)).long()
     with torch.no_grad():
         top = bilm(char_ids[None]).layers[-1, 0]
         logits = [F.linear(part, softmax.weight, softmax.bias) for part in top.chunk(2, dim=1)]

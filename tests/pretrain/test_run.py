@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from elmore import Elmo
+from elmore.bilm_config import TokenEncoderConfig
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.shards import Corpus, Split
 from elmore.errors import ConfigError
@@ -130,8 +131,9 @@ def test_the_model_folder_is_one_like_any_other(
     for name in ("written", "converted"):
         published = read_bilm_tf_folder(tmp_path / name)
         shape = model.bilm.config
-        spelled = replace(shape.token_encoder, spelling="bilm-tf")  # which it does not store
-        assert published.bilm.config == replace(shape, token_encoder=spelled)
+        # which it does not store
+        chars = replace(shape.token_encoder.chars, char_encoding="bilm-tf")
+        assert published.bilm.config == replace(shape, token_encoder=TokenEncoderConfig(chars))
         theirs = total(published, held_out)
         assert theirs.forward == pytest.approx(ours.forward, rel=1e-6)
         assert theirs.backward == pytest.approx(ours.backward, rel=1e-6)

@@ -16,7 +16,7 @@ from elmore.corpus.prepare import prepare
 from elmore.corpus.shards import Corpus
 from elmore.errors import ConfigError, DataError, ElmoreError
 from elmore.formats import Pretrained, read_pretrained
-from elmore.model import BiLM
+from elmore.model.bilm import BiLM
 from elmore.pretrain.config import Recipe, StaticConfig
 from elmore.pretrain.initial_network import Start, fill, new_bilm
 from elmore.pretrain.run import pretrain
@@ -96,7 +96,7 @@ def test_one_end_only(corpus: Corpus, place: str) -> None:
     recipe = small(static="vectors.txt", static_fills=(place,))
     bilm, untouched = (new_bilm(recipe, corpus.vocab, None) for _ in range(2))
     fill_from_static(bilm, corpus, static_of(corpus, 8), recipe.static)
-    assert (bilm.config.n_table_words is not None) == (place == "word_table")
+    assert (bilm.config.token_encoder.words is not None) == (place == "word_table")
     assert torch.equal(bilm.softmax.weight, untouched.softmax.weight) == (place == "word_table")
 
 
@@ -135,7 +135,7 @@ def test_a_model_needs_no_file_but_itself(tmp_path: Path, text: Path) -> None:
     pretrain([text], tmp_path / "run", small(static=str(static)))
     static.unlink()
     model = read_pretrained(tmp_path / "run/model")
-    assert model.bilm.config.n_table_words == len(model.vocab)
+    assert model.bilm.config.token_encoder.words.n_words == len(model.vocab)
     written = model.training["static"]
     assert written["name"] == "vectors.txt"
     assert set(written["files"]["vectors.txt"]) == {"size", "sha256"}

@@ -8,21 +8,19 @@ import torch
 from torch import Tensor
 
 from elmore import BiLM
-from elmore.engine.negative_sampling import LogUniformSampler
-from elmore.engine.parameters import Parameters
-from elmore.model import (
-    AlphabetCnnConfig,
+from elmore.bilm_config import (
     BiLMConfig,
     CharCnnConfig,
-    CharWordConfig,
-    ConcatConfig,
     LstmConfig,
-    WordEmbeddingConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
 )
+from elmore.engine.negative_sampling import LogUniformSampler
+from elmore.engine.parameters import Parameters
 from elmore.model.bilm import BiLMState
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.step import TrainingStep, Update, Window, _generator
-from elmore.text import ALPHABET_MARKS, AlphabetEncoder, CharEncoder, CharWordEncoder, Vocab
+from elmore.text import ALPHABET_MARKS, IdEncoder, Vocab
 from tests.oracle.training import Batch, Masks, Sampled, textbook_loss, zero_state
 
 B, T, V = 5, 7, 60
@@ -40,10 +38,14 @@ def network(**lstm: object) -> BiLM:
     has_table = options.pop("word_table", False)
     concat = options.pop("concat", None)
     characters = CharCnnConfig(5, ((1, 4), (2, 6), (3, 8)), n_highway, activation)
-    encoder = CharWordConfig(characters, V) if has_table else characters
+    table = WordTableConfig(V, projection_dim) if has_table else None
+    encoder = TokenEncoderConfig(characters, table)
     if concat is not None:
-        cnn = AlphabetCnnConfig(len(ALPHABET), 5, characters.filters, n_highway, activation)
-        encoder = ConcatConfig(WordEmbeddingConfig(V, 7) if concat == "both" else None, cnn, 12)
+        alphabet = replace(
+            characters, max_characters=12, char_encoding="alphabet", alphabet_size=len(ALPHABET)
+        )
+        words = WordTableConfig(V, 7, max_length=10) if concat == "both" else None
+        encoder = TokenEncoderConfig(alphabet, words, "concat")
     bilm = BiLM(BiLMConfig(encoder, LstmConfig(2, 12, projection_dim, **options), V))
     if has_table:
         torch.nn.init.normal_(bilm.token_encoder.words.weight)
@@ -53,13 +55,8 @@ def network(**lstm: object) -> BiLM:
 def spelled(bilm: BiLM) -> np.ndarray:
     """The token ids of every word; those outside the vocabulary have no row of the word table."""
     words = ["<S>", "</S>", "<UNK>"] + [f"w{'x' * (k % 9)}{k}" for k in range(V + N_OUTSIDE - 3)]
-    if isinstance(config := bilm.config.token_encoder, ConcatConfig):
-        vocab = Vocab(words[:V]) if config.words else None
-        return AlphabetEncoder(config.max_characters, Vocab(ALPHABET), vocab).encode(words)
-    encoder = CharEncoder(50)
-    if bilm.config.n_table_words is None:
-        return encoder.encode(words).astype(np.int16)
-    return CharWordEncoder(encoder, Vocab(words[:V])).encode(words)
+    config = bilm.config.token_encoder
+    return IdEncoder(config, Vocab(words[:V]), Vocab(ALPHABET)).encode(words).astype(np.int16)
 
 
 def windows(seed: int) -> tuple[Window, Window]:
@@ -90,8 +87,8 @@ def textbook(
             inputs = torch.from_numpy(window.inputs.T.copy())
             starts = torch.from_numpy(window.starts.T.copy()) if config.state == "zero" else None
             token_ids = rows[inputs]
-            if step.words is not None:
-                dropped = ~step.words._kept[place]
+            if step.encoder.words is not None:
+                dropped = ~step.encoder.words._kept[place]
                 token_ids[..., -1][(inputs < V) & dropped[inputs.clamp(max=V - 1)]] = 0
             batches.append(Batch(token_ids, targets.masked_fill(targets >= V, 2), starts))
         masks = None

@@ -4,8 +4,9 @@ import numpy as np
 import torch
 
 from elmore import Elmo
+from elmore.bilm_config import BiLMConfig, LstmConfig, TokenEncoderConfig, WordTableConfig
 from elmore.formats import Pretrained
-from elmore.model import BiLM, BiLMConfig, CharWordConfig, LstmConfig
+from elmore.model.bilm import BiLM
 from elmore.senses.index import Occurrence
 from elmore.senses.topics import topic_vectors
 from elmore.text import Vocab
@@ -15,10 +16,10 @@ def test_the_topic_by_a_word_table(english: Elmo) -> None:
     """The rows of the table without their mean, less for a frequent word."""
     assert english.model.vocab is not None
     vocab = Vocab(["<S>", "</S>", "<UNK>", "the", "river", *(f"w{k}" for k in range(2000))])
-    char_cnn = english.config.char_cnn
+    char_cnn = english.config.token_encoder.chars
     assert char_cnn is not None
     config = BiLMConfig(
-        token_encoder=CharWordConfig(char_cnn, len(vocab)),
+        token_encoder=TokenEncoderConfig(char_cnn, WordTableConfig(len(vocab), 4)),
         lstm=LstmConfig(n_layers=1, cell_dim=8, projection_dim=4),
     )
     bilm = BiLM(config)

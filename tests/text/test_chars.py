@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elmore.bilm_config import CharCnnConfig, CharEncoding
 from elmore.errors import ConfigError
-from elmore.model.config import CharCnnConfig
-from elmore.text import N_CHARACTERS, CharEncoder, Spelling
+from elmore.text.chars import byte_ids
 from tests.oracle.elmo import char_ids
 
 ANY_WORD = st.text(st.characters() | st.characters(categories=["Cs"]))
 BEGIN, END, PADDING = 259, 260, 261
 
 
-def spelled(word: str, max_characters: int = 50, spelling: Spelling = "bilm-tf") -> list[int]:
-    rows = CharEncoder(max_characters, spelling).encode([word])
+def spelled(word: str, max_characters: int = 50, encoding: CharEncoding = "bilm-tf") -> list[int]:
+    rows = byte_ids([word], max_characters, encoding)
     assert rows.dtype == np.int64
     return rows[0].tolist()
 
@@ -28,7 +28,7 @@ def spelled(word: str, max_characters: int = 50, spelling: Spelling = "bilm-tf")
 @settings(deadline=None, max_examples=200)
 @given(st.lists(ANY_WORD), st.sampled_from([3, 4, 5, 10, 50, 64]))
 def test_any_words_are_spelled_as_by_the_oracle(words: list[str], max_characters: int) -> None:
-    rows = CharEncoder(max_characters, "bilm-tf").encode(words)
+    rows = byte_ids(words, max_characters, "bilm-tf")
     expected = [[1 + i for i in char_ids(word, max_characters)] for word in words]
     assert rows.shape == (len(words), max_characters)
     assert rows.tolist() == expected
@@ -63,12 +63,7 @@ def test_a_mark_fits_into_the_shortest_row() -> None:
 @pytest.mark.parametrize("max_characters", [2, 0, -1])
 def test_a_row_too_short_for_a_letter_is_refused(max_characters: int) -> None:
     with pytest.raises(ConfigError, match=f"max_characters is {max_characters}; .*at least 3"):
-        CharEncoder(max_characters)
-
-
-def test_an_unknown_spelling_is_refused() -> None:
-    with pytest.raises(ConfigError, match="spelling is 'sound'; expected one of bytes, jamo"):
-        CharEncoder(50, "sound")
+        CharCnnConfig(4, ((1, 4),), 1, "relu", max_characters=max_characters)
 
 
 @settings(deadline=None, max_examples=200)
@@ -104,11 +99,8 @@ def test_a_syllable_is_as_long_in_jamo_as_in_bytes() -> None:
     assert spelled("가", 5, "jamo") == [BEGIN, 262, 262 + 19, 262 + 19 + 21, END]
 
 
-@pytest.mark.parametrize("spelling", ["bytes", "jamo", "bilm-tf"])
-def test_the_network_has_a_row_for_each_character(spelling: Spelling) -> None:
-    assert (
-        CharCnnConfig(4, ((1, 4),), 1, "relu", spelling=spelling).n_characters
-        == (N_CHARACTERS[spelling])
-    )
-    highest = CharEncoder(5, spelling).encode(["힣", "<S>", "\U0010ffff"]).max()
-    assert highest == (N_CHARACTERS[spelling] - 1 if spelling == "jamo" else 261)
+@pytest.mark.parametrize("encoding", ["bytes", "jamo", "bilm-tf"])
+def test_the_network_has_a_row_for_each_character(encoding: CharEncoding) -> None:
+    n_rows = CharCnnConfig(4, ((1, 4),), 1, "relu", char_encoding=encoding).n_characters
+    highest = byte_ids(["힣", "<S>", "\U0010ffff"], 5, encoding).max()
+    assert highest == (n_rows - 1 if encoding == "jamo" else 261)

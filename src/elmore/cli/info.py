@@ -23,7 +23,6 @@ def info(model: str = "en") -> None:
         return
     from elmore.corpus.files import fingerprint
     from elmore.formats import Pretrained, model_folder, read_pretrained, unchecked_weights
-    from elmore.model import ConcatConfig
 
     def facts_of(found: Pretrained) -> dict[str, Any]:
         config = found.bilm.config
@@ -33,26 +32,23 @@ def info(model: str = "en") -> None:
             "dim": config.dim,
             "layers": lstm.n_layers + 1,
         }
-        encoder, n_words = config.token_encoder, config.n_table_words
-        concat = encoder if isinstance(encoder, ConcatConfig) else None
-        char_cnn = concat.char_cnn if concat else config.char_cnn
-        read_as = ["characters"] * (char_cnn is not None) + ["words"] * (n_words is not None)
+        encoder = config.token_encoder
+        chars, words = encoder.chars, encoder.words
+        read_as = ["characters"] * (chars is not None) + ["words"] * (words is not None)
         facts["tokens"] = " and ".join(read_as)
-        if char_cnn is not None:
+        if chars is not None:
             facts |= {
-                "char_dim": char_cnn.char_dim,
-                "filters": [list(pair) for pair in char_cnn.filters],
-                "n_highway": char_cnn.n_highway,
-                "activation": char_cnn.activation,
+                "char_dim": chars.char_dim,
+                "filters": [list(pair) for pair in chars.filters],
+                "n_highway": chars.n_highway,
+                "activation": chars.activation,
+                "max_characters": chars.max_characters,
+                "char_encoding": chars.char_encoding,
             }
-        if concat is not None:
-            facts |= {"max_characters": concat.max_characters, "alphabet": config.alphabet_size}
-            facts["word_dim"] = None if concat.words is None else concat.words.dim
-        elif config.char_cnn is not None:
-            facts["max_characters"] = config.char_cnn.max_characters
-            facts["spelling"] = config.char_cnn.spelling
-        if n_words is not None:
-            facts["words"] = n_words
+            if chars.alphabet_size is not None:
+                facts["alphabet"] = chars.alphabet_size
+        if words is not None:
+            facts |= {"words": words.n_words, "word_dim": words.dim}
         return facts | {
             "cell_dim": lstm.cell_dim,
             "projection_dim": lstm.projection_dim,

@@ -8,7 +8,7 @@ from cyclopts import Group, Parameter, Token
 from docstring_parser import parse_from_object
 
 from elmore.cli import arguments
-from elmore.pretrain.recipes import TABLES
+from elmore.pretrain.recipes import NOT_IN_RECIPES, TABLES
 
 
 def _filters(_: Any, tokens: Sequence[Token]) -> str:
@@ -36,6 +36,8 @@ def _field(field: Any, table: str, doc: str) -> tuple[str, Any, Any]:
         options["converter"], kind = _filters, str
     elif field.name == "normalization":
         kind = Literal["NFC", "none"]
+    elif field.name == "char_encoding":
+        kind = Literal["bytes", "jamo", "bilm-tf"]
     elif kind is int:
         options["converter"] = arguments.whole_number
     elif kind in (float | None, float | int | None):
@@ -50,6 +52,7 @@ def _flags() -> type:
         fields += [
             _field(field, table, " ".join(docs[field.name].split()))
             for field in dataclasses.fields(cls)
+            if field.name not in NOT_IN_RECIPES
         ]
     flags = dataclasses.make_dataclass("RecipeFlags", fields, frozen=True, kw_only=True)
     flags.__module__ = __name__  # or it is taken for a type of Python's own, which has no fields

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from elmore.bilm_config import BiLMConfig
 from elmore.checksums import CheckedFile
 from elmore.corpus.manifest import (
     MANIFEST,
@@ -29,20 +30,18 @@ from elmore.corpus.manifest import (
     read_manifest,
 )
 from elmore.errors import FormatError
-from elmore.model import BiLMConfig, ConcatConfig
 from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
     UNKNOWN,
-    AlphabetEncoder,
-    CharEncoder,
+    IdEncoder,
     Vocab,
 )
 
 _ENDS, _IDS = np.dtype("<i8"), np.dtype("<i4")
 _WORDS_AT_ONCE = 2**14
 
-IdEncoder = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.integer]]
+EncodeIds = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.integer]]
 """Turns word ids into the token ids that a network reads."""
 
 
@@ -178,7 +177,7 @@ class Corpus:
         self.held_out = _split(folder, held_out, files)
         self._shards = self.training.shards + self.held_out.shards
         self._first_outside = np.array([shard.first_outside for shard in self._shards])
-        self._vocab_rows: dict[CharEncoder | AlphabetEncoder, npt.NDArray[np.integer]] = {}
+        self._encoded: dict[IdEncoder, npt.NDArray[np.integer]] = {}
 
     @classmethod
     def load(cls, folder: Path) -> "Corpus":
@@ -208,41 +207,18 @@ class Corpus:
         for shard in self._shards:
             shard.check()
 
-    def id_encoder(self, config: BiLMConfig, alphabet: Vocab | None = None) -> IdEncoder:
+    def id_encoder(self, config: BiLMConfig, alphabet: Vocab | None = None) -> EncodeIds:
         """Return what turns word ids into the token ids that a network of this shape reads.
 
         `alphabet` is that of a model that has one.
         """
-        encoder: CharEncoder | AlphabetEncoder
-        outside = 0
-        if isinstance(config.token_encoder, ConcatConfig):
-            encoder = AlphabetEncoder(config.token_encoder.max_characters, alphabet, None)
-            outside = self.unknown + 1
-        else:
-            assert config.char_cnn is not None
-            encoder = CharEncoder(config.char_cnn.max_characters, config.char_cnn.spelling)
-        n_rows = config.n_table_words
-        if n_rows is None:
-            return partial(self.char_ids, encoder=encoder)
-        return partial(self._char_and_word_ids, encoder=encoder, n_rows=n_rows, outside=outside)
+        vocab = None if config.token_encoder.words is None else self.vocab
+        encoder = IdEncoder(config.token_encoder, vocab, alphabet)
+        return partial(self.token_ids, encoder=encoder)
 
-    def _char_and_word_ids(
-        self,
-        ids: npt.NDArray[np.int64],
-        encoder: CharEncoder | AlphabetEncoder,
-        n_rows: int,
-        outside: int,
-    ) -> npt.NDArray[np.int64]:
-        numbers = np.where(ids < n_rows, ids + 1, outside)
-        return np.column_stack([self.char_ids(ids, encoder), numbers])
-
-    def char_ids(
-        self, ids: npt.NDArray[np.int64], encoder: CharEncoder | AlphabetEncoder
-    ) -> npt.NDArray[np.integer]:
-        """Return the character ids of these words, (ids, max_characters)."""
-        rows: npt.NDArray[np.integer] = self._vocab_char_ids(encoder)[
-            np.minimum(ids, len(self.vocab) - 1)
-        ]
+    def token_ids(self, ids: npt.NDArray[np.int64], encoder: IdEncoder) -> npt.NDArray[np.integer]:
+        """Return the token ids of these words, (ids, n_ids)."""
+        rows = self._vocab_ids(encoder)[np.minimum(ids, len(self.vocab) - 1)]
         (places,) = np.nonzero(ids >= len(self.vocab))
         shards = np.searchsorted(self._first_outside, ids[places], side="right") - 1
         for number in np.unique(shards):
@@ -250,16 +226,18 @@ class Corpus:
             rows[here] = encoder.encode(self._shards[number].words(ids[here]))
         return rows
 
-    def _vocab_char_ids(self, encoder: CharEncoder | AlphabetEncoder) -> npt.NDArray[np.integer]:
-        if encoder not in self._vocab_rows:
+    def _vocab_ids(self, encoder: IdEncoder) -> npt.NDArray[np.integer]:
+        if encoder not in self._encoded:
             words = self.vocab.words
-            dtype = np.int16 if isinstance(encoder, CharEncoder) else np.int32
-            rows = np.empty((len(words), encoder.max_characters), dtype=dtype)
+            chars = encoder.config.chars
+            largest = max(chars.n_characters if chars else 0, len(words) if encoder.vocab else 0)
+            dtype = np.int16 if largest < 2**15 else np.int32
+            rows = np.empty((len(words), encoder.config.n_ids), dtype=dtype)
             for start in range(0, len(words), _WORDS_AT_ONCE):
                 some = words[start : start + _WORDS_AT_ONCE]
                 rows[start : start + len(some)] = encoder.encode(some)
-            self._vocab_rows[encoder] = rows
-        return self._vocab_rows[encoder]
+            self._encoded[encoder] = rows
+        return self._encoded[encoder]
 
 
 def verify_corpus(folder: Path) -> Iterator[CheckedFile]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
+from elmore.bilm_config import CharCnnConfig
 from elmore.corpus import word_ids
 from elmore.corpus.config import N_MARKS, CorpusConfig
 from elmore.corpus.files import STANDARD_INPUT, read_texts
@@ -17,7 +18,6 @@ from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.prepare import OnStage, check_inputs, common_words, vocabulary_of
 from elmore.corpus.tokenizing import cut_pieces, draw_held_out, lower_some, tokenize_pieces
 from elmore.corpus.word_counts import CommonWords, WordCounter
-from elmore.model import CharCnnConfig
 from elmore.text import Vocab
 
 _MAX_LINES = 2**19  # distinct lines that are counted exactly: some 50 MB
@@ -285,7 +285,7 @@ def _count_words(
     totals: Iterable[tuple[str, int]], vocab: Vocab, encoder: CharCnnConfig, n_shards: int
 ) -> _WordStats:
     """Count words by their characters."""
-    max_bytes, cuts_anywhere = encoder.max_characters - 2, encoder.spelling == "bilm-tf"
+    max_bytes, cuts_anywhere = encoder.max_characters - 2, encoder.char_encoding == "bilm-tf"
     n_distinct = n_words = n_split = n_glued = n_hangul = n_single = n_outside_bytes = 0
     for word, count in totals:
         utf8 = word.encode("utf-8", "ignore")

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from elmore.engine import fast, softmax_loss, word_scorer
 from elmore.engine.parameters import Parameters, row_weights
-from elmore.model import BiLM
+from elmore.model.bilm import BiLM
 from elmore.pretrain.batches import BLOCK_WORDS
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.optimizers import Optimizer

@@ -16,6 +16,7 @@ from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
 
+from elmore.bilm_config import DType
 from elmore.embed.block_files import FORMAT, JOB, Block, BlockSpool
 from elmore.embed.elmo import Elmo
 from elmore.embed.encode import encode_pooled, encode_words
@@ -27,7 +28,6 @@ from elmore.embed.writers import check_out, open_writer
 from elmore.errors import ConfigError
 from elmore.folders import is_format
 from elmore.locks import locked_folder
-from elmore.model.config import DType
 from elmore.text.sentences import check_language
 
 _MAX_BLOCK_TOKENS = 2**16  # the most that a kill may cost, however small the vectors

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from elmore.bilm_config import BiLMConfig, DType
 from elmore.checks import one_of
 from elmore.corpus.sentence_reader import SentenceReader
 from elmore.embed.cache import WordCache, WordVectors, read_cached_words
@@ -35,8 +36,8 @@ from elmore.formats import (
     with_revision,
     write_native,
 )
-from elmore.model import BiLM, BiLMConfig, ScalarMix
-from elmore.model.config import DType
+from elmore.model.bilm import BiLM
+from elmore.model.mix import ScalarMix
 from elmore.text import Tokenizer, normalize, normalizing
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from elmore.bilm_config import DType
 from elmore.checks import one_of
 from elmore.embed.layers import Layers, check_layers, layers_dim, select_layers
 from elmore.embed.pooling import Pooling, pool
@@ -16,7 +17,6 @@ from elmore.embed.results import Output, TokenVectors, converter
 from elmore.embed.texts import TokenizedText, with_marks
 from elmore.errors import ConfigError
 from elmore.formats import Calibration, Pretrained
-from elmore.model.config import DType
 
 if TYPE_CHECKING:
     from elmore.embed.elmo import Elmo

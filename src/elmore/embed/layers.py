@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from elmore.errors import ConfigError
-from elmore.model import ScalarMix, context_states, expected_states, with_context_layer
+from elmore.model.context import context_states, expected_states, with_context_layer
+from elmore.model.mix import ScalarMix
 
 Layers = Literal["mix", "all", "top", "context", "expected"] | int
 

@@ -18,7 +18,7 @@ import torch
 from elmore.embed.cache import WordCache, WordVectors
 from elmore.errors import ElmoreError, FormatError
 from elmore.formats import read_pretrained, write_native
-from elmore.model import ScalarMix
+from elmore.model.mix import ScalarMix
 from elmore.text import Tokenizer, Vocab
 
 if TYPE_CHECKING:

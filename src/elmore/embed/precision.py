@@ -2,9 +2,9 @@
 
 from typing import Literal
 
+from elmore.bilm_config import Precision
 from elmore.checks import one_of
 from elmore.engine import has_bfloat16
-from elmore.model.config import Precision
 
 PrecisionName = Literal["float32", "bfloat16", "auto"]
 

@@ -20,7 +20,8 @@ from elmore.engine import Engine, FastEngine, PackedSentences, TextbookEngine
 from elmore.engine.batching import token_budget_batches
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
-from elmore.model import BiLMState, LstmState
+from elmore.model.bilm import BiLMState
+from elmore.model.lstm import LstmState
 from elmore.text import BEGIN_SENTENCE, END_SENTENCE
 
 EngineName = Literal["auto", "fast", "textbook"]

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from elmore.bilm_config import DType
 from elmore.checks import one_of
 from elmore.errors import ConfigError
-from elmore.model.config import DType
 
 Output = Literal["numpy", "torch"]
 

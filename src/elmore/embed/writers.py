@@ -17,11 +17,11 @@ from typing import IO, Any
 import h5py
 import numpy as np
 
+from elmore.bilm_config import DType
 from elmore.embed.results import TokenVectors
 from elmore.errors import ConfigError, MissingExtraError
 from elmore.folders import new_file
 from elmore.formats import NewHdf5
-from elmore.model.config import DType
 
 _ZIP64 = 45  # the version of the format that has files of any size
 

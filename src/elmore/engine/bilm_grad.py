@@ -20,11 +20,9 @@ from elmore.engine.lstm_grad import LstmStackGrad
 from elmore.engine.matmul import Matmul
 from elmore.engine.threads import TwoThreads
 from elmore.errors import DataError
-from elmore.model import BiLM
-from elmore.model.bilm import prefix_mask, reversal
+from elmore.model.bilm import BiLM, prefix_mask, reversal
 from elmore.model.char_cnn import CharCnn
 from elmore.model.lstm import LstmStack
-from elmore.model.word_table import CharWordTable
 
 _THREADS, _NO_THREADS = TwoThreads(), TwoThreads(use=False)
 
@@ -55,20 +53,10 @@ def differentiable_layers(bilm: BiLM, token_ids: Tensor, mask: Tensor) -> Tensor
 
 def _encode_words(bilm: BiLM, words: Tensor) -> Tensor:
     """Return the vectors of distinct words, (W, p)."""
-    encoder = bilm.token_encoder
-    match encoder:
-        case CharCnn():
-            return _encode_characters(encoder, words)
-        case CharWordTable():
-            return _encode_characters(encoder.char_cnn, words[:, :-1]) + encoder.rows(words[:, -1])
-        case _:
-            vectors: Tensor = encoder(words)
-            return vectors
-
-
-def _encode_characters(cnn: CharCnn, char_ids: Tensor) -> Tensor:
-    vectors: Tensor = _Characters.apply(cnn, char_ids, *cnn.parameters())  # type: ignore[no-untyped-call]
-    return vectors
+    encoder, features = bilm.token_encoder, None
+    if (cnn := encoder.char_cnn) is not None:
+        features = _Characters.apply(cnn, encoder.char_ids(words), *cnn.parameters())  # type: ignore[no-untyped-call]
+    return encoder.combine(features, None if encoder.words is None else encoder.rows(words))
 
 
 class _Weights:
@@ -87,7 +75,7 @@ class _Weights:
 
 
 class _Characters(torch.autograd.Function):
-    """Words as characters, (W, C) -> (W, p)."""
+    """Words as characters, (W, C) -> (W, F)."""
 
     @staticmethod
     def forward(ctx: Any, cnn: CharCnn, char_ids: Tensor, *weights: Tensor) -> Tensor:

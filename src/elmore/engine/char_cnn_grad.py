@@ -1,12 +1,12 @@
-"""Forward and backward pass of the char CNN: the token encoder in training.
+"""Forward and backward pass of the char CNN in training.
 
 The distinct words of a batch are encoded once each. The convolution is a sum of table rows, as in
 fast_char_cnn.py. Max-pooling keeps one position of each filter, so only that one has a gradient: it
 is added to the table rows that were looked up there, and passes through the tables to the filters
-and the character embeddings.
+and the character embeddings. A large alphabet's tables would take a gigabyte, so they have the
+characters of the batch alone.
 
-Shapes: W words, C characters, d char_dim, n filters of one width w, F all filters, p
-projection_dim.
+Shapes: W words, C characters, d char_dim, n filters of one width w, F all filters.
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ class CharCnnGrad:
         self.convolutions = [layer for layer in cnn.convolutions if isinstance(layer, nn.Conv1d)]
 
     def forward(self, char_ids: Tensor) -> Tensor:
-        """Encode words, (W, C) -> (W, p)."""
+        """Encode words, (W, C) -> (W, F)."""
         n_words = len(char_ids)
         filters = [convolution.out_channels for convolution in self.convolutions]
         # Words of similar length are convolved together.
@@ -40,32 +40,33 @@ class CharCnnGrad:
         places = torch.arange(1, width + 1, device=char_ids.device)
         lengths = ((char_ids != char_ids[:, -1:]) * places).amax(dim=1) + 1
         self.order = lengths.argsort(stable=True)
-        self.char_ids = char_ids[self.order]
+        # the characters of these words, and the place among them of each
+        self.characters, places = torch.unique(char_ids[self.order], return_inverse=True)
+        self.char_ids = places
         new = self.cnn.embedding.weight.detach().new_empty
         self.highest = [torch.empty(n_words, n, dtype=torch.int64, device=char_ids.device)
                         for n in filters]  # fmt: skip
         self.layers = [new(n_words, sum(filters)) for _ in range(len(self.highways) + 1)]
         self.gates = [torch.empty_like(self.layers[0]) for _ in self.highways]
         self.relus = [torch.empty_like(self.layers[0]) for _ in self.highways]
-        vectors = new(n_words, self._n_out())
-        tables = [_table(self.cnn.embedding.weight, layer) for layer in self.convolutions]
+        characters = self.cnn.embedding.weight.detach()[self.characters]
+        tables = [_table(characters, layer) for layer in self.convolutions]
         runs = _runs(lengths[self.order].tolist())
         operands = self._operands()
         middle = n_words // 2
         self.threads.all([partial(self._convolve, tables, *run) for run in runs])
         self.threads.all(
             [
-                partial(self._read, operands, vectors, some)
+                partial(self._read, operands, some)
                 for some in (slice(0, middle), slice(middle, n_words))
             ]
         )
-        return torch.empty_like(vectors).index_copy_(0, self.order, vectors)
+        features = self.layers[-1]
+        return torch.empty_like(features).index_copy_(0, self.order, features)
 
-    def backward(self, dvectors: Tensor, gradients: WeightGradients) -> None:
-        """Add the gradients of all weights, given that of the vectors (W, p)."""
-        dy = dvectors[self.order]
-        if self.cnn.projection is not None:
-            dy = self._linear_backward(self.cnn.projection, self.layers[-1], dy, gradients)
+    def backward(self, dfeatures: Tensor, gradients: WeightGradients) -> None:
+        """Add the gradients of all weights, given that of the features (W, F)."""
+        dy = dfeatures[self.order]
         for depth in reversed(range(len(self.highways))):
             dy = self._highway_backward(depth, dy, gradients)
         x = self.layers[0]
@@ -77,30 +78,27 @@ class CharCnnGrad:
             dtables[number] = self._dtable(number, parts[number])
 
         self.threads.all([partial(scatter, k) for k in reversed(range(len(parts)))])
-        characters = self.cnn.embedding.weight.detach()
+        characters = self.cnn.embedding.weight.detach()[self.characters]
         dcharacters = gradients.of(self.cnn.embedding.weight)
         for layer, dtable, dpart in zip(self.convolutions, dtables, parts, strict=True):
             assert layer.bias is not None
             weight, bias = gradients.of(layer.weight), gradients.of(layer.bias)
-            if weight is not None and bias is not None:
+            if weight is not None:
                 weight += torch.einsum("knv,vd->ndk", dtable, characters)
+            if bias is not None:
                 bias += dpart.sum(dim=0)
             if dcharacters is not None:
-                dcharacters += torch.einsum("knv,ndk->vd", dtable, layer.weight.detach())
-
-    def _n_out(self) -> int:
-        projection = self.cnn.projection
-        return self.layers[0].shape[1] if projection is None else projection.out_features
+                found = torch.einsum("knv,ndk->vd", dtable, layer.weight.detach())
+                dcharacters.index_add_(0, self.characters, found)
 
     def _operands(self) -> dict[int, Tensor]:
         linears = [linear for layer in self.highways for linear in (layer.gate, layer.transform)]
-        linears += [] if self.cnn.projection is None else [self.cnn.projection]
         return {id(linear): self.products.operand(linear.weight.detach().T) for linear in linears}
 
     def _convolve(self, tables: list[Tensor], start: int, stop: int, n_positions: int) -> None:
         """Convolve and max-pool some words; store the argmax positions."""
         x = self.layers[0]
-        n_characters = self.cnn.embedding.num_embeddings
+        n_characters = len(self.characters)
         char_ids = self.char_ids[start:stop]
         column = 0
         for number, (table, layer) in enumerate(zip(tables, self.convolutions, strict=True)):
@@ -116,8 +114,8 @@ class CharCnnGrad:
             self.highest[number][start:stop] = at
             column += n
 
-    def _read(self, operands: dict[int, Tensor], vectors: Tensor, some: slice) -> None:
-        """Pass some words through the highways and the projection."""
+    def _read(self, operands: dict[int, Tensor], some: slice) -> None:
+        """Pass some words through the highways."""
         x = self.layers[0][some]
         _ = x.relu_() if self.cnn.activation == "relu" else x.tanh_()
         for depth, highway in enumerate(self.highways):
@@ -125,11 +123,6 @@ class CharCnnGrad:
             r = self._affine(highway.transform, operands, x, self.relus[depth][some]).relu_()
             # g relu + (1 - g) x
             x = torch.sub(r, x, out=self.layers[depth + 1][some]).mul_(g).add_(x)
-        projection = self.cnn.projection
-        if projection is None:
-            vectors[some] = x
-        else:
-            self._affine(projection, operands, x, vectors[some])
 
     def _affine(
         self, linear: nn.Linear, operands: dict[int, Tensor], x: Tensor, out: Tensor
@@ -158,35 +151,18 @@ class CharCnnGrad:
 
         self.threads.both(by_words)
         self.threads.all([
-            partial(self._weight_gradient, highway.gate, x, dgate, gradients),
-            partial(self._weight_gradient, highway.transform, x, dtransform, gradients),
+            partial(add_weight_gradient, highway.gate, x, dgate, gradients, self.products),
+            partial(
+                add_weight_gradient, highway.transform, x, dtransform, gradients, self.products
+            ),
         ])  # fmt: skip
         return dx
-
-    def _linear_backward(
-        self, linear: nn.Linear, x: Tensor, dy: Tensor, gradients: WeightGradients
-    ) -> Tensor:
-        dx = torch.empty_like(x)
-        weight = self.products.operand(linear.weight.detach())
-        self.threads.all([
-            partial(self._weight_gradient, linear, x, dy, gradients),
-            lambda: _nothing(self.products.write_to(dx, dy, weight)),
-        ])  # fmt: skip
-        return dx
-
-    def _weight_gradient(
-        self, linear: nn.Linear, x: Tensor, dy: Tensor, gradients: WeightGradients
-    ) -> None:
-        weight, bias = gradients.of(linear.weight), gradients.of(linear.bias)
-        if weight is not None and bias is not None:
-            self.products.add_to(weight, dy.T, self.products.operand(x))
-            bias += dy.sum(dim=0)
 
     def _dtable(self, number: int, dx: Tensor) -> Tensor:
         """Return the gradient (w, n, characters) of the table, from dx (W, n)."""
         layer, at = self.convolutions[number], self.highest[number]
         w, n = layer.kernel_size[0], layer.out_channels
-        dtable = dx.new_zeros(w, n, self.cnn.embedding.num_embeddings)
+        dtable = dx.new_zeros(w, n, len(self.characters))
         turned = dx.T.contiguous()
         for place in range(w):
             characters = self.char_ids.gather(1, at + place).T.contiguous()
@@ -194,14 +170,21 @@ class CharCnnGrad:
         return dtable
 
 
-def _nothing(_: object) -> None:
-    """Drop a value: a job returns none."""
+def add_weight_gradient(
+    linear: nn.Linear, x: Tensor, dy: Tensor, gradients: WeightGradients, products: Matmul
+) -> None:
+    """Add the gradients of a linear layer's weight and bias, given its input and output's."""
+    weight, bias = gradients.of(linear.weight), gradients.of(linear.bias)
+    if weight is not None:
+        products.add_to(weight, dy.T, products.operand(x))
+    if bias is not None:
+        bias += dy.sum(dim=0)
 
 
 def _table(characters: Tensor, convolution: nn.Conv1d) -> Tensor:
     """Return each character's product with each position of the filters, (w * characters, n)."""
     places = convolution.weight.detach().unbind(2)  # (n, d) each
-    return torch.cat([characters.detach() @ place.T for place in places])
+    return torch.cat([characters @ place.T for place in places])
 
 
 def _highest(sums: Tensor) -> tuple[Tensor, Tensor]:

@@ -44,7 +44,7 @@ class Engine(Protocol):
     """Runs a biLM."""
 
     def token_vectors(self, token_ids: Tensor) -> Tensor:
-        """Return the context-free vectors (W, p) of words: (W, C) characters or (W,) word ids."""
+        """Return the context-free vectors (W, p) of words with these ids (W, n_ids)."""
         ...
 
     def read(

@@ -13,25 +13,21 @@
 Shapes: W distinct words, B sentences, N tokens, L layers, p projection_dim, c cell_dim, D = 2p.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from elmore.bilm_config import LstmConfig, Precision
 from elmore.engine.engine import EngineOutput, PackedSentences
-from elmore.engine.fast_char_cnn import PRODUCT_WORDS, TableCnn
-from elmore.engine.fast_concat import FastConcat
+from elmore.engine.fast_char_cnn import PRODUCT_WORDS
+from elmore.engine.fast_token_encoder import FastTokenEncoder
 from elmore.engine.lstm_steps import LayerWeights, compiled_read_stack
 from elmore.engine.matmul import Matmul, products
 from elmore.engine.threads import TwoThreads
 from elmore.model.bilm import BiLM, BiLMState
-from elmore.model.char_cnn import CharCnn
-from elmore.model.concat_encoder import ConcatEncoder
-from elmore.model.config import LstmConfig, Precision
 from elmore.model.lstm import LstmLayer, LstmStack, LstmState
-from elmore.model.word_table import CharWordTable
 
 # Tokens whose gates are held at once: 64 MB in each thread at the published original shape.
 MAX_GATE_ROWS = 1024
@@ -134,18 +130,6 @@ class FastStack:
         return outputs, LstmState(h, c)
 
 
-def _token_encoder(encoder: nn.Module, products: Matmul) -> Callable[[Tensor], Tensor]:
-    """Return the equivalent of a token encoder, with table lookups for its convolutions."""
-    if isinstance(encoder, CharCnn):
-        return TableCnn(encoder, products)
-    if isinstance(encoder, CharWordTable):
-        char_cnn = TableCnn(encoder.char_cnn, products)
-        return lambda ids: char_cnn(ids[:, :-1]).add_(encoder.rows(ids[:, -1]).detach())
-    if isinstance(encoder, ConcatEncoder):
-        return FastConcat(encoder, products)
-    return encoder
-
-
 class FastEngine:
     """Runs a biLM on a CPU. It holds a copy of the LSTM weights, arranged for speed.
 
@@ -155,7 +139,7 @@ class FastEngine:
     def __init__(self, bilm: BiLM, precision: Precision = "float32") -> None:
         self.projection_dim = bilm.config.lstm.projection_dim
         multiply = products(precision)
-        self.encode = _token_encoder(bilm.token_encoder, multiply)
+        self.encode = FastTokenEncoder(bilm.token_encoder, multiply)
         self.stacks = [
             FastStack(stack, multiply) for stack in (bilm.forward_lstm, bilm.backward_lstm)
         ]

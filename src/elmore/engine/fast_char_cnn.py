@@ -6,12 +6,12 @@ add them. Positions that see only padding give one constant, so each word is con
 its end, and the maximum is over the same values. A large alphabet's tables would take a gigabyte,
 so they are made for the characters of each call alone.
 
-The matrix products that follow are computed for a fixed number of words at a time, the last of them
+The matrix products are computed for a fixed number of words at a time, the last of them
 padded with zeros. A product of another shape may round differently, so this makes a word's vector
 the same to the last bit whatever words are encoded with it (at the published shapes; rows of a few
 values, such as 6, round by their alignment in memory).
 
-Shapes: N words, C characters, d char_dim, n filters of one width, F all filters, p projection_dim.
+Shapes: N words, C characters, d char_dim, n filters of one width, F all filters.
 """
 
 import torch
@@ -54,7 +54,6 @@ class TableCnn:
             for highway in cnn.highways
             if isinstance(highway, Highway)
         ]
-        self.projection = None if cnn.projection is None else FastLinear(cnn.projection, products)
         self.characters = cnn.embedding.weight.detach()  # (characters, d)
         self.weights: list[Tensor] = []  # (n, d, w) each
         self.biases: list[Tensor] = []
@@ -68,7 +67,7 @@ class TableCnn:
 
     @torch.no_grad()
     def __call__(self, char_ids: Tensor) -> Tensor:
-        """Encode words, (N, C) -> (N, p)."""
+        """Encode words, (N, C) -> (N, F)."""
         n_words, width = char_ids.shape
         tables = self.tables
         if tables is None:
@@ -95,17 +94,19 @@ class TableCnn:
             start = stop
         x = x.relu_() if self.activation == "relu" else x.tanh_()
         starts = range(0, n_rows, PRODUCT_WORDS)
-        encoded = [self._project(x[start : start + PRODUCT_WORDS]) for start in starts]
-        return torch.cat(encoded)[:n_words] if encoded else self._project(x)
+        for start in starts if self.highways else ():
+            words = x[start : start + PRODUCT_WORDS]
+            words.copy_(self._highways(words))
+        return x[:n_words]
 
-    def _project(self, x: Tensor) -> Tensor:
-        """Pass maxima through the highways and the projection, (N, F) -> (N, p)."""
+    def _highways(self, x: Tensor) -> Tensor:
+        """Pass maxima through the highways, (N, F) -> (N, F)."""
         for gate, transform in self.highways:
             g = gate(x).sigmoid_()
             x = (
                 transform(x).relu_().mul_(g).add_(g.neg_().add_(1).mul_(x))
             )  # g * relu + (1 - g) * x
-        return x if self.projection is None else self.projection(x)
+        return x
 
     def _tables(self, blocks: list[Tensor]) -> list[Tensor]:
         """Return the products of characters, in blocks, with each position of the filters.

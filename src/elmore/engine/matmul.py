@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from elmore.model.config import Precision
+from elmore.bilm_config import Precision
 
 
 def add_product(result: Tensor, a: Tensor, b: Tensor, rounds: bool) -> Tensor:

@@ -11,8 +11,8 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from elmore.model import BiLM
-from elmore.model.config import Part
+from elmore.bilm_config import Part
+from elmore.model.bilm import BiLM
 
 _ALIGNMENT = 16  # values: 64 bytes, the alignment of torch's own tensors
 

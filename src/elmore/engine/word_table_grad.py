@@ -1,22 +1,19 @@
-"""Forward and backward pass of the word table, whose rows are added to the char CNN's vectors or,
-in a `ConcatEncoder`, concatenated with them.
+"""Forward and backward pass of the word table, whose rows are added to the char CNN's vectors or
+concatenated with them.
 
 Only the rows that an update touches have a gradient. Word dropout leaves the rows of some words out
 of a window, so that the char CNN learns to do without them, as it must for words outside the table.
 Which rows is a function of the seed, the window's number and the word, so all processes agree.
 
 Shapes: W distinct words of a window, V rows of the table, U rows that an update touches, p
-projection_dim.
+the width of a row.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
-
-from elmore.model.concat_encoder import ConcatEncoder
-from elmore.model.word_table import CharWordTable
+from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
@@ -32,9 +29,8 @@ class RowGradient:
 class WordTableGrad:
     """A word table with its gradients."""
 
-    def __init__(self, table: CharWordTable | ConcatEncoder, word_dropout: float) -> None:
-        assert table.words is not None
-        self.weight = table.words.weight.detach()
+    def __init__(self, table: nn.Embedding, word_dropout: float) -> None:
+        self.weight = table.weight.detach()
         self.word_dropout = word_dropout
 
     def begin_update(

@@ -12,6 +12,14 @@ import msgspec
 import numpy as np
 import torch
 
+from elmore.bilm_config import (
+    Activation,
+    BiLMConfig,
+    CharCnnConfig,
+    LstmConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_folder, new_output, write_json
 from elmore.formats.arrays import Shape, check_arrays
@@ -19,15 +27,6 @@ from elmore.formats.bilm_tf_names import datasets
 from elmore.formats.hdf5 import Array, NewHdf5, array_shapes, holds, read_arrays
 from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
 from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
-from elmore.model import (
-    BiLMConfig,
-    CharCnnConfig,
-    CharWordConfig,
-    ConcatConfig,
-    LstmConfig,
-    WordTableConfig,
-)
-from elmore.model.config import Activation
 from elmore.text import Vocab
 
 OPTIONS, WEIGHTS, SOFTMAX, VOCAB = "options.json", "weights.hdf5", "softmax.hdf5", "vocab.txt"
@@ -69,16 +68,18 @@ def _read_config(options: _Options, shapes: Mapping[str, Shape], path: Path) -> 
     lstm, cnn = options.lstm, options.char_cnn
     try:
         if cnn is not msgspec.UNSET:
-            encoder: CharCnnConfig | WordTableConfig = CharCnnConfig(
+            chars = CharCnnConfig(
                 char_dim=cnn.embedding.dim,
                 filters=cnn.filters,
                 n_highway=cnn.n_highway or 0,
                 activation=cnn.activation,
                 max_characters=cnn.max_characters_per_token,
-                spelling="bilm-tf",
+                char_encoding="bilm-tf",
             )
+            encoder = TokenEncoderConfig(chars)
         elif "embedding" in shapes:
-            encoder = WordTableConfig(n_words=_n_rows(shapes["embedding"]))
+            words = WordTableConfig(_n_rows(shapes["embedding"]), lstm.projection_dim)
+            encoder = TokenEncoderConfig(words=words)
         else:
             raise FormatError(
                 f"{path} lacks char_cnn, and the weights have no embedding of words either; "
@@ -103,34 +104,17 @@ def _read_config(options: _Options, shapes: Mapping[str, Shape], path: Path) -> 
 def _write_options(model: Pretrained) -> dict[str, Any]:
     config = model.bilm.config
     options = dict(model.training)
-    encoder = config.token_encoder
-    if isinstance(encoder, CharWordConfig):
+    if (what := _beyond_bilm_tf(config)) is not None:
         raise ConfigError(
-            "the model adds a word table to its characters, which bilm-tf cannot; "
-            "keep it as an elmore model folder"
+            f"the model {what}, which bilm-tf cannot; keep it as an elmore model folder"
         )
-    if isinstance(encoder, ConcatConfig):
-        raise ConfigError(
-            "the model has a projected word embedding or an alphabet of its own "
-            "(ELMoForManyLangs), which bilm-tf cannot; keep it as an elmore model folder"
-        )
-    if config.lstm.forget_bias != 1:
-        raise ConfigError(
-            f"the model has a forget bias of {config.lstm.forget_bias}, and bilm-tf always adds 1; "
-            "keep it as an elmore model folder"
-        )
-    if isinstance(encoder, CharCnnConfig):
-        if encoder.spelling == "jamo":
-            raise ConfigError(
-                "the model spells Hangul as jamo, which bilm-tf cannot; "
-                "keep it as an elmore model folder"
-            )
+    if (chars := config.token_encoder.chars) is not None:
         cnn = _CharCnn(
-            activation=encoder.activation,
-            embedding=_Embedding(encoder.char_dim),
-            filters=encoder.filters,
-            max_characters_per_token=encoder.max_characters,
-            n_highway=encoder.n_highway,
+            activation=chars.activation,
+            embedding=_Embedding(chars.char_dim),
+            filters=chars.filters,
+            max_characters_per_token=chars.max_characters,
+            n_highway=chars.n_highway,
         )
         options["char_cnn"] = msgspec.to_builtins(cnn)
     lstm = _Lstm(
@@ -143,6 +127,25 @@ def _write_options(model: Pretrained) -> dict[str, Any]:
     )
     options["lstm"] = msgspec.to_builtins(lstm)
     return options
+
+
+def _beyond_bilm_tf(config: BiLMConfig) -> str | None:
+    """Return what a model has that the published format cannot say."""
+    chars, words, lstm = config.token_encoder.chars, config.token_encoder.words, config.lstm
+    reasons = {
+        "projects its words and characters together (ELMoForManyLangs)": (
+            config.token_encoder.combine == "concat"
+        ),
+        "adds a word table to its characters": chars is not None and words is not None,
+        "looks words up by their first characters": words is not None and bool(words.max_length),
+        "reads Hangul as jamo": chars is not None and chars.char_encoding == "jamo",
+        "reads an alphabet of its own": chars is not None and chars.char_encoding == "alphabet",
+        f"has a forget bias of {lstm.forget_bias}, not 1": lstm.forget_bias != 1,
+        "has projections as wide as its cells": (
+            lstm.has_projection and lstm.projection_dim == lstm.cell_dim
+        ),
+    }
+    return next((reason for reason, is_so in reasons.items() if is_so), None)
 
 
 def _n_rows(shape: Shape) -> int:

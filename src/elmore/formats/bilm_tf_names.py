@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from elmore.bilm_config import BiLMConfig
 from elmore.formats.arrays import Shape
 from elmore.formats.hdf5 import Array
-from elmore.model import BiLMConfig, CharCnnConfig, ConcatConfig
 
 
 @dataclass(frozen=True)
@@ -29,30 +29,30 @@ def datasets(config: BiLMConfig) -> list[PublishedArray]:
 def _token_encoder(config: BiLMConfig) -> Iterator[PublishedArray]:
     p = config.lstm.projection_dim
     encoder = config.token_encoder
-    if isinstance(encoder, CharCnnConfig):
-        d, n_filters = encoder.char_dim, encoder.n_filters
+    if (chars := encoder.chars) is not None:
+        d, n_filters = chars.char_dim, chars.n_filters
+        cnn = "token_encoder.char_cnn"
         yield PublishedArray(
-            "char_embed", (encoder.n_characters - 1, d), ("token_encoder.embedding.weight",),
+            "char_embed", (chars.n_characters - 1, d), (f"{cnn}.embedding.weight",),
             lambda x: [np.concatenate([np.zeros_like(x[:1]), x])], lambda x: x[1:],
         )  # fmt: skip
-        for i, (width, number) in enumerate(encoder.filters):
-            ours = f"token_encoder.convolutions.{i}"
+        for i, (width, number) in enumerate(chars.filters):
+            ours = f"{cnn}.convolutions.{i}"
             yield PublishedArray(
                 f"CNN/W_cnn_{i}", (1, width, d, number), (f"{ours}.weight",),
                 lambda x: [x[0].transpose(2, 1, 0)], lambda x: x.transpose(2, 1, 0)[None],
             )  # fmt: skip
             yield _same(f"CNN/b_cnn_{i}", (number,), f"{ours}.bias")
-        for k in range(encoder.n_highway):
+        for k in range(chars.n_highway):
             for theirs, gate in (("carry", "gate"), ("transform", "transform")):
-                ours = f"token_encoder.highways.{k}.{gate}"
+                ours = f"{cnn}.highways.{k}.{gate}"
                 yield _turned(f"CNN_high_{k}/W_{theirs}", (n_filters, n_filters), f"{ours}.weight")
                 yield _same(f"CNN_high_{k}/b_{theirs}", (n_filters,), f"{ours}.bias")
-        if n_filters != p:
+        if encoder.projected_dim(p) is not None:
             yield _turned("CNN_proj/W_proj", (n_filters, p), "token_encoder.projection.weight")
             yield _same("CNN_proj/b_proj", (p,), "token_encoder.projection.bias")
-    else:
-        assert not isinstance(encoder, ConcatConfig)  # refused before
-        yield _same("embedding", (encoder.n_words, p), "token_encoder.embedding.weight")
+    if encoder.words is not None:
+        yield _same("embedding", (encoder.words.n_words, p), "token_encoder.words.weight")
 
 
 def _lstm(config: BiLMConfig) -> Iterator[PublishedArray]:
@@ -70,7 +70,7 @@ def _lstm(config: BiLMConfig) -> Iterator[PublishedArray]:
             yield PublishedArray(
                 f"{theirs}/B", (4 * c,), (f"{ours}.bias",), lambda x: [_swap_gates(x)], _swap_gates
             )
-            if p != c:
+            if config.lstm.has_projection:
                 yield _turned(f"{theirs}/W_P_0", (c, p), f"{ours}.projection")
 
 

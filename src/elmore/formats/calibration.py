@@ -22,12 +22,13 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from torch import Tensor
 
+from elmore.bilm_config import BiLMConfig
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import shared_mode
 from elmore.formats.arrays import check_arrays
 from elmore.formats.safetensors_files import read_safetensors, sort_header
 from elmore.metadata import convert_metadata, parse_json
-from elmore.model import BiLMConfig, context_states, expected_states
+from elmore.model.context import context_states, expected_states
 
 CALIBRATION = "calibration.safetensors"
 FORMAT: Literal["elmore-calibration-1"] = "elmore-calibration-1"

@@ -14,20 +14,21 @@ from typing import Annotated
 import msgspec
 from torch import Tensor
 
+from elmore.bilm_config import (
+    Activation,
+    BiLMConfig,
+    CharCnnConfig,
+    LstmConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
+from elmore.checks import at_least
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import many_langs_names as names
 from elmore.formats.arrays import check_arrays
 from elmore.formats.pickled_weights import read_state_dict
 from elmore.formats.pretrained import Pretrained, build_bilm, check_alphabet, check_vocab
 from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
-from elmore.model import (
-    AlphabetCnnConfig,
-    BiLMConfig,
-    ConcatConfig,
-    LstmConfig,
-    WordEmbeddingConfig,
-)
-from elmore.model.config import Activation
 from elmore.text import Vocab
 
 CONFIG, CHARACTERS, WORDS = "config.json", "char.dic", "word.dic"
@@ -133,25 +134,23 @@ def _config_of(
     architecture: _Architecture, alphabet: Vocab | None, vocab: Vocab | None
 ) -> BiLMConfig:
     tokens, lstm = architecture.token_embedder, architecture.encoder
-    if lstm.dim == lstm.projection_dim:
-        raise ConfigError(
-            f"encoder.dim and encoder.projection_dim are both {lstm.dim}; elmore reads "
-            "projections to fewer dimensions only"
+    n_characters = tokens.max_characters_per_token
+    at_least(3, max_characters_per_token=n_characters)
+    words, chars = None, None
+    if vocab is not None:
+        words = WordTableConfig(len(vocab), tokens.word_dim, max_length=n_characters - 2)
+    if alphabet is not None:
+        chars = CharCnnConfig(
+            char_dim=tokens.char_dim,
+            filters=tokens.filters,
+            n_highway=tokens.n_highway,
+            activation=tokens.activation,
+            max_characters=n_characters,
+            char_encoding="alphabet",
+            alphabet_size=len(alphabet),
         )
     return BiLMConfig(
-        token_encoder=ConcatConfig(
-            words=WordEmbeddingConfig(len(vocab), tokens.word_dim) if vocab else None,
-            char_cnn=AlphabetCnnConfig(
-                alphabet_size=len(alphabet),
-                char_dim=tokens.char_dim,
-                filters=tokens.filters,
-                n_highway=tokens.n_highway,
-                activation=tokens.activation,
-            )
-            if alphabet
-            else None,
-            max_characters=tokens.max_characters_per_token,
-        ),
+        token_encoder=TokenEncoderConfig(chars, words, "concat"),
         lstm=LstmConfig(
             n_layers=lstm.n_layers,
             cell_dim=lstm.dim,
@@ -159,6 +158,7 @@ def _config_of(
             cell_clip=lstm.cell_clip or None,  # 0 is no clip, too
             projection_clip=lstm.proj_clip or None,
             forget_bias=0.0,  # its biases include it
+            always_project=True,
         ),
     )
 

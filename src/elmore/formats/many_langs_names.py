@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from elmore.bilm_config import BiLMConfig
 from elmore.formats.arrays import Shape
-from elmore.model import BiLMConfig, ConcatConfig
 
 WORDS, CHARACTERS = "word_emb_layer.embedding.weight", "char_emb_layer.embedding.weight"
 
@@ -24,17 +24,16 @@ class PublishedTensor:
 def token_embedder(config: BiLMConfig) -> Iterator[PublishedTensor]:
     """Yield all tensors of token_embedder.pkl."""
     encoder = config.token_encoder
-    assert isinstance(encoder, ConcatConfig)
-    words, cnn = encoder.words, encoder.char_cnn
-    n_inputs = 0
+    words, cnn = encoder.words, encoder.chars
     if words is not None:
-        n_inputs += words.dim
         yield PublishedTensor(WORDS, (words.n_words, words.dim), ("token_encoder.words.weight",))
     if cnn is not None:
-        n_inputs += cnn.n_filters
         ours = "token_encoder.char_cnn"
         yield PublishedTensor(
-            CHARACTERS, (cnn.alphabet_size, cnn.char_dim), (f"{ours}.embedding.weight",), _shifted
+            CHARACTERS,
+            (cnn.n_characters - 1, cnn.char_dim),
+            (f"{ours}.embedding.weight",),
+            _shifted,
         )
         for i, (width, number) in enumerate(cnn.filters):
             name = f"convolutions.{i}"
@@ -49,7 +48,9 @@ def token_embedder(config: BiLMConfig) -> Iterator[PublishedTensor]:
                     _highway,
                 )
     p = config.lstm.projection_dim
-    yield _same("projection.weight", (p, n_inputs), "token_encoder.projection.weight")
+    n_projected = encoder.projected_dim(p)
+    assert n_projected is not None  # as concatenated vectors are
+    yield _same("projection.weight", (p, n_projected), "token_encoder.projection.weight")
     yield _same("projection.bias", (p,), "token_encoder.projection.bias")
 
 

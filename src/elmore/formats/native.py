@@ -6,7 +6,6 @@ checksums of the other files. Every field but the last must be there and none ma
 that a typing mistake is an error and never a default.
 """
 
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +15,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
+from elmore.bilm_config import BiLMConfig, LstmConfig, TokenEncoderConfig
 from elmore.checksums import (
     CheckedFile,
     FileRecord,
@@ -35,28 +35,12 @@ from elmore.formats.pretrained import (
     not_finite,
 )
 from elmore.formats.safetensors_files import read_safetensors
-from elmore.metadata import convert_metadata, read_metadata
-from elmore.model import (
-    BiLMConfig,
-    CharCnnConfig,
-    CharWordConfig,
-    ConcatConfig,
-    LstmConfig,
-    WordTableConfig,
-)
-from elmore.model.config import TokenEncoderConfig
+from elmore.metadata import read_metadata
 from elmore.text import Normalization, Vocab, tokenizer_by_name
 
 CONFIG, WEIGHTS, VOCAB, ALPHABET = "config.json", "model.safetensors", "vocab.txt", "alphabet.txt"
 FILES = (CONFIG, WEIGHTS, VOCAB, ALPHABET, CALIBRATION)
 FORMAT: Literal["elmore-bilm-1"] = "elmore-bilm-1"
-
-_TOKEN_ENCODERS: dict[str, type[TokenEncoderConfig]] = {
-    "char_cnn": CharCnnConfig,
-    "word_table": WordTableConfig,
-    "char_word": CharWordConfig,
-    "concat": ConcatConfig,
-}
 
 
 class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -65,17 +49,12 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     format: Literal["elmore-bilm-1"]
     normalization: Normalization | None
     tokenizer: str
-    token_encoder: dict[str, Any]
-    """Its kind, one of _TOKEN_ENCODERS, and the fields of that."""
+    token_encoder: TokenEncoderConfig
     lstm: LstmConfig
     n_softmax_words: int | None
     training: dict[str, Any]
     files: dict[str, FileRecord] | None = None
     """The data files beside it; folders of earlier versions do not say."""
-
-
-class _Kind(msgspec.Struct):
-    kind: Literal["char_cnn", "word_table", "char_word", "concat"]
 
 
 def read_model_file(folder: Path) -> ModelFile:
@@ -95,11 +74,7 @@ def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True)
     said = read_model_file(folder)
     try:
         tokenizer_by_name(said.tokenizer)
-        config = BiLMConfig(
-            token_encoder=_read_token_encoder(said.token_encoder, path),
-            lstm=said.lstm,
-            n_softmax_words=said.n_softmax_words,
-        )
+        config = BiLMConfig(said.token_encoder, said.lstm, said.n_softmax_words)
     except ConfigError as error:
         raise FormatError(f"{path}: {error}") from None
     if not (folder / WEIGHTS).is_file():
@@ -150,7 +125,6 @@ def write_native(
 ) -> None:
     """Write an elmore model folder; `dtype` is what the weights are stored in."""
     config = model.bilm.config
-    kind = next(k for k, cls in _TOKEN_ENCODERS.items() if isinstance(config.token_encoder, cls))
     stored = {
         name: tensor.to("cpu", getattr(torch, dtype)).contiguous()
         for name, tensor in model.bilm.state_dict().items()
@@ -177,16 +151,10 @@ def write_native(
                 format=FORMAT,
                 normalization=model.normalization,
                 tokenizer=model.tokenizer,
-                token_encoder={"kind": kind, **dataclasses.asdict(config.token_encoder)},
+                token_encoder=config.token_encoder,
                 lstm=config.lstm,
                 n_softmax_words=config.n_softmax_words,
                 training=dict(model.training),
                 files={path.name: describe_file(path) for path in sorted(beside.iterdir())},
             ),
         )
-
-
-def _read_token_encoder(content: dict[str, Any], path: Path) -> TokenEncoderConfig:
-    kind = convert_metadata(content, _Kind, path, at="token_encoder").kind
-    fields = {key: value for key, value in content.items() if key != "kind"}
-    return convert_metadata(fields, _TOKEN_ENCODERS[kind], path, at="token_encoder")

@@ -1,6 +1,8 @@
 """A biLM with all that its use needs, and the strictness that every format shares."""
 
+import dataclasses
 import hashlib
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,22 +12,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from elmore.bilm_config import BiLMConfig
 from elmore.errors import FormatError
 from elmore.formats.arrays import check_arrays
 from elmore.formats.calibration import Calibration
-from elmore.model import BiLM, BiLMConfig, ConcatConfig, WordTableConfig
+from elmore.model.bilm import BiLM
 from elmore.text import (
     ALPHABET_MARKS,
     BEGIN_SENTENCE,
     END_SENTENCE,
     OUTSIDE,
-    AlphabetEncoder,
-    CharEncoder,
-    CharWordEncoder,
+    IdEncoder,
     Normalization,
     Vocab,
-    has_marks,
 )
+from elmore.text.id_encoder import has_marks
 
 
 @dataclass(frozen=True)
@@ -49,43 +50,35 @@ class Pretrained:
 
     def fingerprint(self) -> str:
         """Return a hash of all that decides the vectors: the weights, the shape, the words."""
-        digest = hashlib.sha256(repr((self.bilm.config, self.vocab and self.vocab.words)).encode())
-        # Later fields are hashed only where they are used, so that no other hash changes.
-        if self.bilm.config.lstm.forget_bias != 1:
-            digest.update(f"forget_bias {float(self.bilm.config.lstm.forget_bias)}".encode())
-        if self.alphabet is not None:
-            digest.update(repr(self.alphabet.words).encode())
+        facts = {
+            "config": dataclasses.asdict(self.bilm.config),
+            "vocab": self.vocab and self.vocab.words,
+            "alphabet": self.alphabet and self.alphabet.words,
+        }
+        text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode())
         for name, tensor in sorted(self.bilm.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.numpy(force=True).data)
         return digest.hexdigest()
 
     @property
-    def encoder(self) -> CharEncoder | CharWordEncoder | AlphabetEncoder | Vocab:
-        """What turns words into the biLM's ids."""
-        encoder = self.bilm.config.token_encoder
-        if isinstance(encoder, ConcatConfig):
-            words = None if encoder.words is None else self.vocab
-            return AlphabetEncoder(encoder.max_characters, self.alphabet, words)
-        char_cnn = self.bilm.config.char_cnn
-        if char_cnn is None:
-            assert self.vocab is not None  # held by check_vocab
-            return self.vocab
-        chars = CharEncoder(char_cnn.max_characters, char_cnn.spelling)
-        if self.bilm.config.n_table_words is None:
-            return chars
-        assert self.vocab is not None
-        return CharWordEncoder(chars, self.vocab)
+    def encoder(self) -> IdEncoder:
+        """What turns tokens into the biLM's ids."""
+        config = self.bilm.config.token_encoder
+        return IdEncoder(config, None if config.words is None else self.vocab, self.alphabet)
 
 
 def check_vocab(config: BiLMConfig, vocab: Vocab | None, where: Path) -> None:
     """Refuse a vocabulary that is missing or of another length than the rows it names."""
-    rows = {"softmax": config.n_softmax_words, "word table": config.n_table_words}
+    encoder = config.token_encoder
+    n_table_words = None if encoder.words is None else encoder.words.n_words
+    rows = {"softmax": config.n_softmax_words, "word table": n_table_words}
     marks: tuple[str, ...] = ()
-    if isinstance(config.token_encoder, WordTableConfig):
-        marks = (BEGIN_SENTENCE, END_SENTENCE)
-    elif isinstance(config.token_encoder, ConcatConfig) and config.token_encoder.words is not None:
+    if encoder.words is not None and encoder.combine == "concat":
         marks = () if vocab is not None and has_marks(vocab) else (OUTSIDE,)
+    elif encoder.words is not None and encoder.chars is None:
+        marks = (BEGIN_SENTENCE, END_SENTENCE)
     for mark in marks:
         if vocab is not None and mark not in vocab:
             raise FormatError(f"the vocabulary of {where} lacks {mark}, which every text needs")
@@ -103,7 +96,8 @@ def check_vocab(config: BiLMConfig, vocab: Vocab | None, where: Path) -> None:
 
 def check_alphabet(config: BiLMConfig, alphabet: Vocab | None, where: Path) -> None:
     """Refuse an alphabet that is missing, not needed, or of another length than its table."""
-    n_characters = config.alphabet_size
+    chars = config.token_encoder.chars
+    n_characters = None if chars is None else chars.alphabet_size
     if (n_characters is None) != (alphabet is None):
         has, lacks = "an alphabet", "the model reads none"
         if alphabet is None:

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elmore.bilm_config import DType
 from elmore.corpus.compression import damaged
 from elmore.corpus.parts import MANIFEST
 from elmore.embed.vector_parts import VectorParts, read_batches
 from elmore.errors import ConfigError, FormatError, MissingExtraError
 from elmore.folders import new_folder, new_output
-from elmore.model.config import DType
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.index_file import FACTS
 from elmore.stores import AnyPath, RemotePath, as_path

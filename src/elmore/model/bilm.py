@@ -12,20 +12,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from elmore.bilm_config import BiLMConfig
 from elmore.errors import DataError
-from elmore.model.char_cnn import CharCnn
-from elmore.model.concat_encoder import ConcatEncoder
-from elmore.model.config import (
-    BiLMConfig,
-    CharCnnConfig,
-    CharWordConfig,
-    ConcatConfig,
-    TokenEncoderConfig,
-    WordTableConfig,
-)
 from elmore.model.lstm import LstmStack, LstmState
 from elmore.model.softmax import Softmax
-from elmore.model.word_table import CharWordTable, WordTable
+from elmore.model.token_encoder import TokenEncoder
 
 
 @dataclass(frozen=True)
@@ -57,7 +48,7 @@ class BiLM(nn.Module):
         super().__init__()
         self.config = config
         p = config.lstm.projection_dim
-        self.token_encoder = _token_encoder(config.token_encoder, p)
+        self.token_encoder = TokenEncoder(config.token_encoder, p)
         self.forward_lstm = LstmStack(config.lstm)
         self.backward_lstm = LstmStack(config.lstm)
         self.softmax = (
@@ -69,13 +60,10 @@ class BiLM(nn.Module):
     ) -> BiLMOutput:
         """Read a batch of sentences.
 
-        `token_ids` is (B, T, C) characters, (B, T, C + 1) characters and words, or (B, T) words;
-        for a `ConcatEncoder` always (B, T, C), (B, T, C + 1) or (B, T, 1). Rows that are all 0 are
-        padding; a batch of (B, T) words needs its mask, as 0 is a word.
+        `token_ids` is (B, T, n_ids), the characters and the word of each token, as
+        `TokenEncoderConfig` says. Rows that are all 0 are padding.
         """
         if mask is None:
-            if token_ids.dim() != 3:
-                raise DataError("a batch of word ids needs its mask, because 0 is a word too")
             mask = (token_ids > 0).any(dim=2)
         return self.contextualize(self.token_encoder(token_ids), mask, state)
 
@@ -111,20 +99,6 @@ class BiLM(nn.Module):
         )
         layers.masked_fill_(~mask[None, :, :, None], 0.0)
         return BiLMOutput(layers, mask, BiLMState(forward_state, backward_state))
-
-
-def _token_encoder(
-    config: TokenEncoderConfig, p: int
-) -> CharCnn | WordTable | CharWordTable | ConcatEncoder:
-    match config:
-        case CharCnnConfig():
-            return CharCnn(config, p)
-        case CharWordConfig():
-            return CharWordTable(config, p)
-        case WordTableConfig():
-            return WordTable(config, p)
-        case ConcatConfig():
-            return ConcatEncoder(config, p)
 
 
 def reversal(lengths: Tensor, width: int) -> Tensor:

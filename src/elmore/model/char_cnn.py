@@ -1,13 +1,13 @@
-"""Character ids in, one vector per word out: the context-free layer of ELMo.
+"""Character ids in, one vector per word out.
 
-Shapes: N words, C characters, d char_dim, F all filters, p projection_dim.
+Shapes: N words, C characters, d char_dim, F all filters.
 """
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from elmore.model.config import AlphabetCnnConfig, CharCnnConfig
+from elmore.bilm_config import CharCnnConfig
 
 
 def empty_embedding(n_rows: int, dim: int, padding_idx: int | None = None) -> nn.Embedding:
@@ -33,9 +33,9 @@ class Highway(nn.Module):
 
 
 class CharCnn(nn.Module):
-    """Words as characters, (N, C) ids -> (N, p) vectors."""
+    """Words as characters, (N, C) ids -> (N, F) vectors."""
 
-    def __init__(self, config: CharCnnConfig | AlphabetCnnConfig, projection_dim: int) -> None:
+    def __init__(self, config: CharCnnConfig) -> None:
         super().__init__()
         self.activation = config.activation
         self.embedding = empty_embedding(config.n_characters, config.char_dim, padding_idx=0)
@@ -43,13 +43,6 @@ class CharCnn(nn.Module):
             nn.Conv1d(config.char_dim, number, width) for width, number in config.filters
         )
         self.highways = nn.ModuleList(Highway(config.n_filters) for _ in range(config.n_highway))
-        self.projection = (
-            nn.Linear(config.n_filters, projection_dim)
-            if config.n_filters != projection_dim
-            else None
-        )
-        if not self.embedding.weight.is_meta:
-            self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the weights as bilm-tf does."""
@@ -74,7 +67,7 @@ class CharCnn(nn.Module):
             nn.init.constant_(highway.gate.bias, -2.0)
 
     def forward(self, char_ids: Tensor) -> Tensor:
-        """Encode words; any leading dimensions will do, (..., C) -> (..., p)."""
+        """Encode words; any leading dimensions will do, (..., C) -> (..., F)."""
         words = char_ids.reshape(-1, char_ids.shape[-1])
         characters = self.embedding(words).transpose(1, 2)  # (N, d, C)
         # Padding characters are convolved like any other; the maximum comes before the activation.
@@ -83,6 +76,4 @@ class CharCnn(nn.Module):
         x = F.relu(x) if self.activation == "relu" else torch.tanh(x)
         for highway in self.highways:
             x = highway(x)
-        if self.projection is not None:
-            x = self.projection(x)
         return x.reshape(*char_ids.shape[:-1], x.shape[-1])

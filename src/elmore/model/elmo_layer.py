@@ -1,6 +1,6 @@
 """Token ids in, ELMo tensors out: the network for training tasks, differentiable throughout.
 
-Shapes: B sentences, T tokens (T + 2 with the sentence marks), C characters, D dim.
+Shapes: B sentences, T tokens (T + 2 with the sentence marks), D dim.
 """
 
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from elmore.bilm_config import Norm
 from elmore.errors import DataError
 from elmore.model.bilm import BiLM
-from elmore.model.config import Norm
 from elmore.model.context import with_context_layer
 from elmore.model.mix import ScalarMix
 
@@ -71,7 +71,7 @@ class ElmoLayer(nn.Module):
         return self.bilm.config.dim
 
     def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> ElmoLayerOutput:
-        """Read (B, T + 2, C) characters, or (B, T + 2) words with their mask."""
+        """Read the ids of sentences with their marks, (B, T + 2, n_ids)."""
         output = self.bilm(token_ids, mask)
         layers, mask = output.layers, output.mask
         if self.context_layer:

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from elmore.model.config import LstmConfig
+from elmore.bilm_config import LstmConfig
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class LstmLayer(nn.Module):
         self.input_weight = nn.Parameter(torch.empty(4 * c, p))  # gates in the order i, f, g, o
         self.recurrent_weight = nn.Parameter(torch.empty(4 * c, p))
         self.bias = nn.Parameter(torch.empty(4 * c))
-        self.projection = nn.Parameter(torch.empty(p, c)) if p != c else None
+        self.projection = nn.Parameter(torch.empty(p, c)) if config.has_projection else None
         if not self.bias.is_meta:
             self.reset_parameters()
 

@@ -10,8 +10,8 @@ from typing import get_args
 import torch
 from torch import Tensor, nn
 
+from elmore.bilm_config import Norm
 from elmore.errors import ConfigError
-from elmore.model.config import Norm
 
 # Inside the square root. A token's own norm takes bilm-tf's.
 _EPSILON = {"token": 1e-12, "bilm-tf": 1e-12, "allennlp": 1e-13}

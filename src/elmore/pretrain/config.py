@@ -8,17 +8,18 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from elmore.checks import at_least, numbers, one_of, strings
-from elmore.corpus.config import CorpusConfig
-from elmore.errors import ConfigError
-from elmore.model.config import (
+from elmore.bilm_config import (
     BiLMConfig,
     CharCnnConfig,
-    CharWordConfig,
     LstmConfig,
     Part,
     Precision,
+    TokenEncoderConfig,
+    WordTableConfig,
 )
+from elmore.checks import at_least, numbers, one_of, strings
+from elmore.corpus.config import CorpusConfig
+from elmore.errors import ConfigError
 
 OptimizerName = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]
@@ -190,7 +191,7 @@ class Recipe:
 
     def bilm_config(self, n_words: int) -> BiLMConfig:
         """Return the shape of the network for a vocabulary of so many words."""
-        encoder: CharCnnConfig | CharWordConfig = self.token_encoder
+        words = None
         if self.static.has_table:
-            encoder = CharWordConfig(self.token_encoder, n_words)
-        return BiLMConfig(encoder, self.lstm, n_words)
+            words = WordTableConfig(n_words, self.lstm.projection_dim)
+        return BiLMConfig(TokenEncoderConfig(self.token_encoder, words), self.lstm, n_words)

@@ -12,24 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from elmore.bilm_config import CharCnnConfig, LstmConfig
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, FormatError
 from elmore.formats import Pretrained
-from elmore.model import (
-    BiLM,
-    BiLMConfig,
-    CharCnnConfig,
-    CharWordConfig,
-    ConcatConfig,
-    LstmConfig,
-    WordTableConfig,
-)
+from elmore.model.bilm import BiLM
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.static_start import fill_from_static, fill_new_words
 from elmore.static import StaticVectors
-from elmore.text import AlphabetEncoder, Vocab
+from elmore.text import Vocab
 
 
 @dataclass(frozen=True)
@@ -48,9 +41,7 @@ def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
         return BiLM(recipe.bilm_config(len(vocab)))
     trained = start.model.bilm
     encoder = trained.config.token_encoder
-    if isinstance(encoder, CharWordConfig):
-        encoder = dataclasses.replace(encoder, n_words=len(vocab))
-    elif isinstance(encoder, ConcatConfig) and encoder.words is not None:
+    if encoder.words is not None:
         words = dataclasses.replace(encoder.words, n_words=len(vocab))
         encoder = dataclasses.replace(encoder, words=words)
     bilm = BiLM(
@@ -60,14 +51,13 @@ def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
     by_word = {name: weights.pop(name) for name in row_weights(trained)}
     bilm.load_state_dict(weights, strict=False)
     if start.model.vocab is not None:
-        old_vocab = start.model.vocab
-        if isinstance(encoder, ConcatConfig) and encoder.words is not None:
+        new_weights = row_weights(bilm)
+        if encoder.words is not None:
             name = "token_encoder.words.weight"
             # A word that is new to the model starts with the row that it had there until now.
-            lookup = AlphabetEncoder(encoder.max_characters, None, old_vocab)
-            rows = torch.from_numpy(lookup.encode(vocab.words))[:, 0] - 1
-            row_weights(bilm)[name].copy_(by_word.pop(name)[rows])
-        _take_rows(row_weights(bilm), vocab, by_word, old_vocab)
+            ids = torch.from_numpy(start.model.encoder.word_ids(vocab.words))
+            new_weights[name][ids > 0] = by_word.pop(name)[ids[ids > 0] - 1]
+        _take_rows(new_weights, vocab, by_word, start.model.vocab)
     return bilm
 
 
@@ -99,27 +89,13 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
     if name.endswith(".json"):  # a run's own, which says what it was begun with
         tokenization = {}
     recipe = read_recipe(name, {**tokenization, **changes})
-    return dataclasses.replace(recipe, token_encoder=_char_cnn(shape), lstm=shape.lstm)
-
-
-def _char_cnn(shape: BiLMConfig) -> CharCnnConfig:
-    """Return the shape of a char CNN as a recipe says it, which has no alphabet."""
-    if isinstance(shape.token_encoder, ConcatConfig):
-        cnn = shape.token_encoder.char_cnn
-        assert cnn is not None  # held by check_start
-        return CharCnnConfig(
-            cnn.char_dim, cnn.filters, cnn.n_highway, cnn.activation,
-            max_characters=shape.token_encoder.max_characters,
-        )  # fmt: skip
-    assert shape.char_cnn is not None
-    return shape.char_cnn
+    assert shape.token_encoder.chars is not None  # held by check_start
+    return dataclasses.replace(recipe, token_encoder=shape.token_encoder.chars, lstm=shape.lstm)
 
 
 def check_start(start: Start, name: str) -> None:
     """Refuse a model that training cannot start from."""
-    encoder = start.model.bilm.config.token_encoder
-    char_cnn = encoder.char_cnn if isinstance(encoder, ConcatConfig) else encoder
-    if char_cnn is None or isinstance(char_cnn, WordTableConfig):
+    if start.model.bilm.config.token_encoder.chars is None:
         raise FormatError(f"{name} looks words up in a table; training needs a character model")
     if start.model.bilm.softmax is None and not start.new_vocabulary:
         raise FormatError(

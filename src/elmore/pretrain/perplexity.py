@@ -24,14 +24,12 @@ from elmore.engine.batching import token_budget_batches
 from elmore.engine.word_scorer import word_log_probs
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import Calibration, Pretrained, measure_calibration
-from elmore.model import BiLM
+from elmore.model.bilm import BiLM
 from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
     UNKNOWN,
-    AlphabetEncoder,
-    CharEncoder,
-    CharWordEncoder,
+    IdEncoder,
     Vocab,
 )
 
@@ -238,18 +236,15 @@ def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
     yield from scorer.score(_sentences(corpus.held_out, corpus.held_out.n_words))
 
 
-def _vocab_and_encoder(
-    model: Pretrained,
-) -> tuple[Vocab, AlphabetEncoder | CharEncoder | CharWordEncoder]:
+def _vocab_and_encoder(model: Pretrained) -> tuple[Vocab, IdEncoder]:
     """Return the words of the softmax and the encoder of words, which perplexity needs."""
     if model.bilm.softmax is None:
         raise _no_softmax()
     if model.vocab is None:
         raise FormatError("the model has no vocabulary, so the rows of its softmax have no words")
-    encoder = model.encoder
-    if isinstance(encoder, Vocab):
+    if model.bilm.config.token_encoder.chars is None:
         raise DataError("perplexity needs a model that encodes words from their characters")
-    return model.vocab, encoder
+    return model.vocab, model.encoder
 
 
 def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[Score]:

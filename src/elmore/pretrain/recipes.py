@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
+from elmore.bilm_config import CharCnnConfig, LstmConfig
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.files import name_of
 from elmore.corpus.manifest import CorpusFile
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import as_tuples
 from elmore.metadata import convert_metadata, read_limited, read_metadata
-from elmore.model import CharCnnConfig, LstmConfig
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 
 TABLES: dict[str, type] = {
@@ -29,6 +29,8 @@ TABLES: dict[str, type] = {
     "static": StaticConfig,
     "training": TrainingConfig,
 }
+NOT_IN_RECIPES = ("alphabet_size",)
+"""Fields of a model that training starts from, which no recipe can choose."""
 _MAX_BYTES = 2**20
 _FIX = "correct it"
 
@@ -97,6 +99,11 @@ def read_recipe(name_or_path: str, changes: Mapping[str, Any] | None = None) -> 
         }
         changed = dataclasses.replace(getattr(recipe, table), **given)
         recipe = dataclasses.replace(recipe, **{table: changed})
+    if recipe.token_encoder.char_encoding == "alphabet" and path.suffix != ".json":
+        raise ConfigError(
+            f"{path}: char_encoding is 'alphabet', which only models of ELMoForManyLangs have; "
+            "choose another, or start from such a model (--from)"
+        )
     return recipe
 
 

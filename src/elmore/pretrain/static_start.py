@@ -29,8 +29,7 @@ from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, DataError, MissingExtraError, shown
-from elmore.model import BiLM
-from elmore.model.word_table import CharWordTable
+from elmore.model.bilm import BiLM
 from elmore.pretrain.config import StaticConfig
 from elmore.pretrain.recipes import StaticRecord, static_name
 from elmore.static import StaticVectors
@@ -128,7 +127,7 @@ def fill_from_static(
     vectors = torch.from_numpy(_to_dim(static.vectors.astype(np.float64), p)).float()
     encoder, softmax = bilm.token_encoder, bilm.softmax
     with torch.no_grad():
-        if "word_table" in config.static_fills and isinstance(encoder, CharWordTable):
+        if "word_table" in config.static_fills and encoder.words is not None and encoder.adds:
             encoder.words.weight[rows] = config.static_scale * vectors
         if "softmax" in config.static_fills and softmax is not None:
             softmax.weight[rows] = p**-0.5 * vectors

@@ -18,20 +18,16 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from elmore.engine.char_cnn_grad import CharCnnGrad
-from elmore.engine.concat_grad import ConcatGrad
 from elmore.engine.lstm_grad import LstmStackGrad
 from elmore.engine.matmul import products
 from elmore.engine.negative_sampling import LogUniformSampler
 from elmore.engine.parameters import Gradients, Parameters
 from elmore.engine.softmax_loss import Candidates, SoftmaxLoss
 from elmore.engine.threads import TwoThreads
-from elmore.engine.word_table_grad import RowGradient, WordTableGrad
-from elmore.model import BiLM, BiLMState
-from elmore.model.char_cnn import CharCnn
-from elmore.model.concat_encoder import ConcatEncoder
+from elmore.engine.token_encoder_grad import TokenEncoderGrad
+from elmore.engine.word_table_grad import RowGradient
+from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.lstm import LstmState
-from elmore.model.word_table import CharWordTable
 from elmore.pretrain.config import TrainingConfig
 
 Ids = npt.NDArray[np.int64]
@@ -93,19 +89,9 @@ class TrainingStep:
         self.gradients = Gradients(parameters)
         self.products = products(config.precision, self.device)
         self.threads = TwoThreads(use=self.device.type == "cpu")
-        encoder = bilm.token_encoder
-        self.words = None
-        self.char_cnn: CharCnnGrad | ConcatGrad
-        if isinstance(encoder, ConcatEncoder):
-            if encoder.words is not None:
-                self.words = WordTableGrad(encoder, word_dropout=0.0)
-            self.char_cnn = ConcatGrad(encoder)
-        else:
-            if isinstance(encoder, CharWordTable):
-                self.words = WordTableGrad(encoder, config.word_dropout)
-            char_cnn = encoder.char_cnn if isinstance(encoder, CharWordTable) else encoder
-            assert isinstance(char_cnn, CharCnn)
-            self.char_cnn = CharCnnGrad(char_cnn, self.products, self.threads)
+        self.encoder = TokenEncoderGrad(
+            bilm.token_encoder, config.word_dropout, self.products, self.threads
+        )
         # One thread each: the two directions' gradients are of different weights.
         self.stacks = [
             LstmStackGrad(
@@ -129,8 +115,8 @@ class TrainingStep:
         targets = [[self._rows(window.targets).flatten() for window in pair] for pair in windows]
         candidates = self._candidates(torch.cat([t for pair in targets for t in pair]), number)
         predictions = [SoftmaxLoss(candidates, self.products) for _ in range(2)]
-        if self.words is not None:
-            self.words.begin_update(
+        if self.encoder.words is not None:
+            self.encoder.words.begin_update(
                 [self._inputs(pair) for pair in windows],
                 lambda place: _generator(self.config.seed, number, place, _WORD_DROPOUT),
             )
@@ -145,8 +131,8 @@ class TrainingStep:
             SOFTMAX_WEIGHT: RowGradient(candidates.rows, softmax.weight),
             SOFTMAX_BIAS: RowGradient(candidates.rows, softmax.bias),
         }
-        if self.words is not None:
-            rows[WORD_TABLE] = self.words.gradient
+        if self.encoder.words is not None:
+            rows[WORD_TABLE] = self.encoder.words.gradient
         n_tokens = sum(window.targets.size for window, _ in windows)
         forward, backward = (losses / n_tokens).tolist()
         return Update((forward, backward), rows, state)
@@ -165,7 +151,7 @@ class TrainingStep:
         )
         token_ids = torch.from_numpy(self.encode_ids(words)).to(self.device, torch.int64)
         places = torch.from_numpy(tokens).to(self.device).view(2, -1)
-        vectors = self._encode(token_ids, number[1])
+        vectors = self.encoder.forward(token_ids, number[1])
         dvectors = vectors.new_zeros(2, *vectors.shape)
         # The gradient of the mean over a stream's tokens, times the steps: as published.
         scale = 0.5 / (self.config.batch_size * self.config.accumulate)
@@ -186,29 +172,12 @@ class TrainingStep:
             dvectors[direction].index_add_(0, tokens, stack.backward(dstates, self.gradients))
 
         self.threads.both(read)
-        self._encode_backward(dvectors.sum(dim=0))
+        self.encoder.backward(
+            dvectors.sum(dim=0),
+            self.gradients,
+            frozen_characters="token_encoder" in self.config.frozen,
+        )
         return BiLMState(*after), losses
-
-    def _encode(self, token_ids: Tensor, place: int) -> Tensor:
-        """Encode the distinct words of window `place`, (W, …) -> (W, p)."""
-        char_ids = token_ids if self.words is None else token_ids[:, :-1]
-        if isinstance(self.char_cnn, ConcatGrad):
-            rows = None if self.words is None else self.words.take_rows(token_ids[:, -1])
-            return self.char_cnn.forward(char_ids, rows)
-        vectors = self.char_cnn.forward(char_ids)
-        if self.words is not None:
-            self.words.add_rows(vectors, token_ids[:, -1], place)
-        return vectors
-
-    def _encode_backward(self, dvectors: Tensor) -> None:
-        """Add the gradients of the token encoder, given that of the vectors (W, p)."""
-        drows: Tensor | None = dvectors
-        if isinstance(self.char_cnn, ConcatGrad):
-            drows = self.char_cnn.backward(dvectors, self.gradients)
-        elif "token_encoder" not in self.config.frozen:
-            self.char_cnn.backward(dvectors, self.gradients)
-        if self.words is not None and drows is not None:
-            self.words.backward(drows)
 
     def _candidates(self, targets: Tensor, number: int) -> Candidates:
         if self.sampler is None:
@@ -219,7 +188,7 @@ class TrainingStep:
     def _inputs(self, pair: tuple[Window, Window]) -> Tensor:
         """Return the input words of a window, of all processes."""
         inputs = torch.from_numpy(np.concatenate([window.inputs.ravel() for window in pair]))
-        if isinstance(self.char_cnn, ConcatGrad):  # where words outside have the row of <UNK>
+        if not self.encoder.encoder.adds:  # where words outside have the row of <UNK>
             inputs = inputs.masked_fill(inputs >= len(self.softmax.bias), self.unknown)
         return self.gather(inputs.to(self.device))
 

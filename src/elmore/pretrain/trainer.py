@@ -24,7 +24,7 @@ from elmore.engine.word_table_grad import RowGradient
 from elmore.errors import ConfigError, DataError
 from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.metadata import convert_metadata
-from elmore.model import BiLM, BiLMState
+from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.lstm import LstmState
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.config import TrainingConfig

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from elmore.embed import Elmo
-from elmore.model.word_table import CharWordTable
 from elmore.senses.index import Occurrence
 from elmore.senses.search import Floats, unit_norm
 from elmore.text import Vocab
@@ -64,8 +63,9 @@ def _static_vectors(elmo: Elmo, words: list[str]) -> Floats:
     if not words:
         return found
     vocab, encoder, softmax = elmo.model.vocab, elmo.bilm.token_encoder, elmo.bilm.softmax
-    if isinstance(encoder, CharWordTable):
-        table = encoder.words.weight
+    words_table = encoder.words if encoder.adds else None
+    if words_table is not None:
+        table = words_table.weight
     elif softmax is not None:
         table = softmax.weight
     else:
@@ -76,7 +76,7 @@ def _static_vectors(elmo: Elmo, words: list[str]) -> Floats:
     known = [number for number, row in enumerate(rows) if row is not None]
     mean = table.mean(dim=0)
     vectors = table[[row for row in rows if row is not None]] - mean
-    if not isinstance(encoder, CharWordTable):
+    if words_table is None:
         covariance = table.T @ table / len(table) - torch.outer(mean, mean)
         _, axes = torch.linalg.eigh(covariance)  # the largest last
         first = axes[:, -min(_N_REMOVED, len(axes) // 2) :]

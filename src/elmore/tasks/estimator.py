@@ -17,7 +17,7 @@ import torch
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, FormatError
 from elmore.formats.arrays import check_arrays
-from elmore.model import ScalarMix
+from elmore.model.mix import ScalarMix
 from elmore.static import StaticVectors
 from elmore.tasks.adapt import adapt
 from elmore.tasks.base import BaseEstimator

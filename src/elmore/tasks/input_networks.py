@@ -17,8 +17,10 @@ from torch import Tensor, nn
 
 from elmore.engine.bilm_grad import differentiable_layers
 from elmore.errors import ConfigError
-from elmore.model import BiLM, ScalarMix, with_context_layer
+from elmore.model.bilm import BiLM
+from elmore.model.context import with_context_layer
 from elmore.model.lstm import LstmStack
+from elmore.model.mix import ScalarMix
 
 Place = Literal["input", "output"]
 Vectors = dict[Place, Tensor]

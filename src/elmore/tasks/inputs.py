@@ -25,13 +25,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from elmore.bilm_config import DType
 from elmore.checks import at_least
-from elmore.model.config import DType
 from elmore.static import StaticVectors
 from elmore.tasks.input_networks import CharNetwork, VectorNetwork
 from elmore.tasks.layer_cache import OnEncoded, TokenTuple
 from elmore.tasks.settings import MAX_CHAR_FILTERS
-from elmore.text import N_CHARACTERS, CharEncoder
+from elmore.text.chars import N_BYTE_IDS, byte_ids
 
 
 @dataclass(frozen=True)
@@ -164,15 +164,14 @@ class CharInput(Input):
 
     def store(self, sentences: Sequence[TokenTuple], storage: Storage) -> Lookup:
         """Encode the characters of each batch, which takes no time."""
-        encoder = CharEncoder(24)
 
         def batch(chosen: Chosen) -> Tensor:
             rows: dict[str, int] = {}
             places = [rows.setdefault(w, len(rows)) for words in chosen.tokens for w in words]
-            return chosen.padded(torch.from_numpy(encoder.encode(list(rows))[places]))
+            return chosen.padded(torch.from_numpy(byte_ids(list(rows), 24)[places]))
 
         return batch
 
     def network(self) -> nn.Module:
         """Return the CNN."""
-        return CharNetwork(N_CHARACTERS["bytes"], self.n_filters)
+        return CharNetwork(N_BYTE_IDS, self.n_filters)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from elmore.model.config import DType
+from elmore.bilm_config import DType
 
 TokenTuple = tuple[str, ...]
 StoredLayers = npt.NDArray[Any]

@@ -17,12 +17,12 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from elmore.bilm_config import DType, Norm
 from elmore.checks import one_of
 from elmore.embed import Elmo
 from elmore.embed.layers import Layers, layers_dim
 from elmore.errors import ConfigError, DataError
-from elmore.model import ScalarMix
-from elmore.model.config import DType, Norm
+from elmore.model.mix import ScalarMix
 from elmore.tasks.input_networks import MixNetwork, Place
 from elmore.tasks.inputs import Chosen, Input, Lookup, Storage
 from elmore.tasks.layer_cache import TokenTuple, stored_layers

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from elmore.bilm_config import DType, Norm
 from elmore.checks import MAX_SEED, at_least, one_of
 from elmore.errors import ConfigError
 from elmore.metadata import convert_metadata
-from elmore.model.config import DType, Norm
 from elmore.text.sentences import check_language
 
 if TYPE_CHECKING:

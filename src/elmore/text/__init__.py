@@ -12,37 +12,25 @@ from elmore.text.token import Token, Tokenizer
 from elmore.text.tokenizers import EnglishTokenizer, WhitespaceTokenizer, tokenizer_by_name
 
 if TYPE_CHECKING:
-    from elmore.text.alphabet import ALPHABET_MARKS, OUTSIDE, AlphabetEncoder, has_marks
-    from elmore.text.char_words import CharWordEncoder
-    from elmore.text.chars import (
-        BEGIN_SENTENCE,
-        END_SENTENCE,
-        N_CHARACTERS,
-        UNKNOWN,
-        CharEncoder,
-        Spelling,
-    )
+    from elmore.text.alphabet import ALPHABET_MARKS, OUTSIDE
+    from elmore.text.chars import BEGIN_SENTENCE, END_SENTENCE, UNKNOWN
+    from elmore.text.id_encoder import IdEncoder
     from elmore.text.vocab import Vocab
 
 __all__ = [
     "ALPHABET_MARKS",
     "BEGIN_SENTENCE",
     "END_SENTENCE",
-    "N_CHARACTERS",
     "OUTSIDE",
     "UNKNOWN",
-    "AlphabetEncoder",
-    "CharEncoder",
-    "CharWordEncoder",
     "EnglishTokenizer",
+    "IdEncoder",
     "Normalization",
     "SentenceSpan",
-    "Spelling",
     "Token",
     "Tokenizer",
     "Vocab",
     "WhitespaceTokenizer",
-    "has_marks",
     "normalize",
     "normalizing",
     "split_sentences",
@@ -50,16 +38,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "alphabet": ("ALPHABET_MARKS", "OUTSIDE", "AlphabetEncoder", "has_marks"),
-    "char_words": ("CharWordEncoder",),
-    "chars": (
-        "BEGIN_SENTENCE",
-        "END_SENTENCE",
-        "N_CHARACTERS",
-        "UNKNOWN",
-        "CharEncoder",
-        "Spelling",
-    ),
+    "alphabet": ("ALPHABET_MARKS", "OUTSIDE"),
+    "chars": ("BEGIN_SENTENCE", "END_SENTENCE", "UNKNOWN"),
+    "id_encoder": ("IdEncoder",),
     "vocab": ("Vocab",),
 }
 

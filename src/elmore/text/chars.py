@@ -9,15 +9,11 @@ syllables that share a letter share an id.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from elmore.errors import ConfigError
-
-Spelling = Literal["bytes", "jamo", "bilm-tf"]
+from elmore.bilm_config import CharEncoding
 
 BEGIN_SENTENCE = "<S>"
 END_SENTENCE = "</S>"
@@ -26,71 +22,47 @@ UNKNOWN = "<UNK>"
 _SHIFT = 1
 _BEGIN_SENTENCE_CHAR, _END_SENTENCE_CHAR = 256 + _SHIFT, 257 + _SHIFT
 _BEGIN_WORD, _END_WORD, _PADDING = 258 + _SHIFT, 259 + _SHIFT, 260 + _SHIFT
-_N_BYTES_AND_MARKS = 262  # 256 bytes, 5 marks, and the padding token's 0
+N_BYTE_IDS = 262
+"""256 bytes, 5 marks, and the padding token's 0."""
 
 _FIRST_SYLLABLE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
 _N_VOWELS, _N_LAST = 21, 28  # Unicode numbers syllables by (first, vowel, last)
-_FIRST = _N_BYTES_AND_MARKS
+_FIRST = N_BYTE_IDS
 _VOWEL = _FIRST + 19
 _LAST = _VOWEL + _N_VOWELS
 
-N_CHARACTERS: dict[Spelling, int] = {
-    "bytes": _N_BYTES_AND_MARKS,
-    "jamo": _LAST + _N_LAST,
-    "bilm-tf": _N_BYTES_AND_MARKS,
-}
-"""The number of ids of each spelling."""
 
-
-@dataclass(frozen=True)
-class CharEncoder:
-    """Encodes words as rows of `max_characters` ids.
+def byte_ids(
+    words: Sequence[str], max_characters: int = 50, encoding: CharEncoding = "bytes"
+) -> npt.NDArray[np.int64]:
+    """Return the ids of words, (words, max_characters), marks included.
 
     The words `<S>` and `</S>` are the sentence marks, as in published models. Longer words are
     truncated between two characters; as in bilm-tf, possibly inside of one. A lone surrogate has no
     bytes.
     """
+    rows = np.full((len(words), max_characters), _PADDING, dtype=np.int64)
+    rows[:, 0] = _BEGIN_WORD
+    for row, word in zip(rows, words, strict=True):
+        ids = _ids_of(word, max_characters - 2, encoding)
+        row[1 : len(ids) + 1] = ids
+        row[len(ids) + 1] = _END_WORD
+    return rows
 
-    max_characters: int = 50
-    """Ids in a row, the two word marks included."""
-    spelling: Spelling = "bytes"
-    """bytes; jamo, with the letters of Hangul; or bilm-tf, bytes truncated as published."""
 
-    def __post_init__(self) -> None:
-        if self.max_characters < 3:
-            raise ConfigError(
-                f"max_characters is {self.max_characters}; a word needs at least 3: "
-                "its begin mark, one byte and its end mark"
-            )
-        if self.spelling not in get_args(Spelling):
-            raise ConfigError(
-                f"spelling is {self.spelling!r}; expected one of {', '.join(get_args(Spelling))}"
-            )
-
-    def encode(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the ids of `words`, (words, max_characters)."""
-        rows = np.full((len(words), self.max_characters), _PADDING, dtype=np.int64)
-        rows[:, 0] = _BEGIN_WORD
-        for row, word in zip(rows, words, strict=True):
-            ids = self._char_ids(word)
-            row[1 : len(ids) + 1] = ids
-            row[len(ids) + 1] = _END_WORD
-        return rows
-
-    def _char_ids(self, word: str) -> npt.NDArray[np.integer]:
-        if word == BEGIN_SENTENCE:
-            return np.array([_BEGIN_SENTENCE_CHAR])
-        if word == END_SENTENCE:
-            return np.array([_END_SENTENCE_CHAR])
-        n_fit = self.max_characters - 2
-        utf8 = word.encode("utf-8", "ignore")
-        if len(utf8) > n_fit:
-            utf8 = utf8[:n_fit]
-            if self.spelling != "bilm-tf":
-                utf8 = utf8.decode("utf-8", "ignore").encode("utf-8")
-        if self.spelling == "jamo":
-            return _jamo_ids(utf8.decode("utf-8"))
-        return np.frombuffer(utf8, dtype=np.uint8) + np.int64(_SHIFT)
+def _ids_of(word: str, n_fit: int, encoding: CharEncoding) -> npt.NDArray[np.integer]:
+    if word == BEGIN_SENTENCE:
+        return np.array([_BEGIN_SENTENCE_CHAR])
+    if word == END_SENTENCE:
+        return np.array([_END_SENTENCE_CHAR])
+    utf8 = word.encode("utf-8", "ignore")
+    if len(utf8) > n_fit:
+        utf8 = utf8[:n_fit]
+        if encoding != "bilm-tf":
+            utf8 = utf8.decode("utf-8", "ignore").encode("utf-8")
+    if encoding == "jamo":
+        return _jamo_ids(utf8.decode("utf-8"))
+    return np.frombuffer(utf8, dtype=np.uint8) + np.int64(_SHIFT)
 
 
 def _jamo_ids(word: str) -> npt.NDArray[np.int64]:

@@ -18,12 +18,10 @@ from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
     OUTSIDE,
-    UNKNOWN,
-    AlphabetEncoder,
-    CharEncoder,
-    CharWordEncoder,
-    Vocab,
+    IdEncoder,
 )
+from elmore.text.alphabet import alphabet_ids
+from elmore.text.chars import byte_ids
 
 if TYPE_CHECKING:
     import onnx
@@ -105,7 +103,7 @@ def metadata_of(model: Pretrained) -> dict[str, str]:
         "fingerprint": model.fingerprint(),
         "token_ids": json.dumps(_token_ids(model.encoder)),
     }
-    if model.bilm.config.n_table_words is not None:
+    if model.bilm.config.token_encoder.words is not None:
         assert model.vocab is not None
         metadata["vocabulary"] = json.dumps(model.vocab.words, ensure_ascii=False)
     if model.alphabet is not None:
@@ -113,41 +111,27 @@ def metadata_of(model: Pretrained) -> dict[str, str]:
     return metadata
 
 
-def _token_ids(encoder: CharEncoder | CharWordEncoder | AlphabetEncoder | Vocab) -> dict[str, Any]:
+def _token_ids(encoder: IdEncoder) -> dict[str, Any]:
     """Say how words become ids; see docs/reference/formats.md."""
-    match encoder:
-        case CharEncoder(max_characters=n, spelling=spelling):
-            said = {"characters": spelling, "max_characters": n, **_marks(CharEncoder(4, spelling))}
-            _, said["first_byte"], *_ = CharEncoder(3).encode(["\0"])[0].tolist()
-            if spelling == "jamo":
-                first_syllable = CharEncoder(5, spelling).encode(["가"])[0].tolist()
-                said["first_jamo"] = first_syllable[1:4]  # initial, vowel, final
-            return said
-        case CharWordEncoder(chars=chars):
-            return {**_token_ids(chars), "first_word": 1, "unknown_word": 0}
-        case AlphabetEncoder(max_characters=n, alphabet=alphabet, vocab=vocab):
-            said = {"max_characters": n}
-            if alphabet is not None:
-                said |= {"characters": "alphabet", **_marks(AlphabetEncoder(4, alphabet, None))}
-                said |= {"first_character": 1, "unknown_character": _row(alphabet, OUTSIDE) + 1}
-            if vocab is not None:
-                said |= {"first_word": 1, "unknown_word": encoder.outside + 1}
-            return said
-        case Vocab():
-            return {"first_word": 0, "unknown_word": encoder.row(UNKNOWN)}
-
-
-def _marks(encoder: CharEncoder | AlphabetEncoder) -> dict[str, Any]:
-    """Return the ids of the marks, from what an encoder makes of the shortest words."""
-    begin, end = encoder.encode([BEGIN_SENTENCE, END_SENTENCE]).tolist()
-    begin_word, begin_sentence, end_word, padding = begin
-    return {
-        "begin_word": begin_word, "end_word": end_word, "padding": padding,
-        "begin_sentence": begin_sentence, "end_sentence": end[1],
-    }  # fmt: skip
-
-
-def _row(vocab: Vocab, word: str) -> int:
-    row = vocab.row(word)
-    assert row is not None  # held by check_vocab and check_alphabet
-    return row
+    chars, words = encoder.config.chars, encoder.config.words
+    said: dict[str, Any] = {}
+    if chars is not None:
+        said = {"characters": chars.char_encoding, "max_characters": chars.max_characters}
+        marks = [BEGIN_SENTENCE, END_SENTENCE]
+        if encoder.alphabet is None:
+            begin, end = byte_ids(marks, 4, chars.char_encoding).tolist()
+            said["first_byte"] = int(byte_ids(["\0"])[0, 1])
+        else:
+            begin, end = alphabet_ids(marks, 4, encoder.alphabet).tolist()
+            said["unknown_character"] = int(encoder.alphabet.encode([OUTSIDE])[0]) + 1
+            said["first_character"] = 1
+        said |= zip(("begin_word", "begin_sentence", "end_word", "padding"), begin, strict=True)
+        said["end_sentence"] = end[1]
+        if chars.char_encoding == "jamo":
+            initial, vowel, final = byte_ids(["가"], 5, "jamo")[0, 1:4].tolist()
+            said["first_jamo"] = [initial, vowel, final]
+    if words is not None:
+        said |= {"first_word": 1, "unknown_word": encoder.outside}
+        if words.max_length is not None:
+            said["max_word_length"] = words.max_length
+    return said

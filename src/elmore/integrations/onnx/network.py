@@ -21,18 +21,10 @@ import torch
 from torch import Tensor, nn
 
 from elmore.integrations.onnx.nodes import Nodes, value_info
-from elmore.model import (
-    BiLM,
-    BiLMConfig,
-    CharCnnConfig,
-    CharWordConfig,
-    ConcatConfig,
-    WordTableConfig,
-)
+from elmore.model.bilm import BiLM
 from elmore.model.char_cnn import CharCnn, Highway
-from elmore.model.concat_encoder import ConcatEncoder
 from elmore.model.lstm import LstmLayer
-from elmore.model.word_table import CharWordTable, WordTable
+from elmore.model.token_encoder import TokenEncoder
 
 if TYPE_CHECKING:
     import onnx
@@ -49,8 +41,8 @@ def bilm_graph(bilm: BiLM, mix_weights: Tensor) -> "onnx.GraphProto":
 
     graph = Nodes()
     n_layers, p = bilm.config.lstm.n_layers + 1, bilm.config.lstm.projection_dim
-    ids_shape = _ids_shape(bilm.config)
-    words = graph.op("Reshape", "token_ids", graph.ints(-1, *ids_shape))
+    n_ids = bilm.config.token_encoder.n_ids
+    words = graph.op("Reshape", "token_ids", graph.ints(-1, n_ids))
     distinct, first, places = (graph.name("Unique") for _ in range(3))
     graph.ops("Unique", words, outs=[distinct, first, places], axis=0, sorted=0)
     by_word = _token_vectors(graph, distinct, bilm.token_encoder)
@@ -70,7 +62,7 @@ def bilm_graph(bilm: BiLM, mix_weights: Tensor) -> "onnx.GraphProto":
         graph.nodes,
         "elmore",
         [
-            value_info("token_ids", ["batch", "tokens", *ids_shape], np.int64),
+            value_info("token_ids", ["batch", "tokens", n_ids], np.int64),
             value_info("lengths", ["batch"], np.int64),
         ],
         [
@@ -82,56 +74,33 @@ def bilm_graph(bilm: BiLM, mix_weights: Tensor) -> "onnx.GraphProto":
     )
 
 
-def _ids_shape(config: BiLMConfig) -> list[int]:
-    """Return the shape of a token's ids; a word table's is a single one without a dimension."""
-    match config.token_encoder:
-        case CharCnnConfig(max_characters=n):
-            return [n]
-        case CharWordConfig(char_cnn=char_cnn):
-            return [char_cnn.max_characters + 1]
-        case ConcatConfig(words=words, char_cnn=cnn, max_characters=n):
-            return [(n if cnn is not None else 0) + (words is not None)]
-        case WordTableConfig():
-            return []
+# --- the token encoder, ids (N, C) -> vectors (N, p) ----------------------------------------------
 
 
-# --- the token encoders, ids (N, C) -> vectors (N, p) ---------------------------------------------
-
-
-def _token_vectors(graph: Nodes, ids: str, encoder: nn.Module) -> str:
+def _token_vectors(graph: Nodes, ids: str, encoder: TokenEncoder) -> str:
     at = "token_encoder"
-    match encoder:
-        case WordTable():
-            table = graph.weight(f"{at}.embedding", encoder.embedding.weight)
-            return graph.op("Gather", table, ids)
-        case CharCnn():
-            return _char_cnn(graph, ids, encoder, at)
-        case CharWordTable():
-            vectors = _char_cnn(graph, _characters(graph, ids), encoder.char_cnn, f"{at}.char_cnn")
-            rows = encoder.words.weight
-            shifted = torch.cat([torch.zeros_like(rows[:1]), rows])  # 0: a word outside the table
-            return graph.op("Add", vectors, _rows(graph, ids, graph.weight(f"{at}.words", shifted)))
-        case ConcatEncoder(words=words, char_cnn=char_cnn):
-            parts = []
-            if words is not None:
-                shifted = torch.cat([words.weight[:1], words.weight])  # 0: a padding token
-                parts.append(_rows(graph, ids, graph.weight(f"{at}.words", shifted)))
-            if char_cnn is not None:
-                characters = ids if words is None else _characters(graph, ids)
-                parts.append(_char_cnn(graph, characters, char_cnn, f"{at}.char_cnn"))
-            both = graph.op("Concat", *parts, axis=1)
-            return graph.affine(both, f"{at}.projection", encoder.projection)
-    raise AssertionError(f"no ONNX graph for {type(encoder).__name__}")
+    parts = []
+    if encoder.words is not None:
+        rows = encoder.words.weight
+        table = torch.cat([torch.zeros_like(rows[:1]), rows])  # 0: outside the table, or padding
+        last = graph.op("Gather", ids, graph.number(-1), axis=1)
+        parts.append(graph.op("Gather", graph.weight(f"{at}.words", table), last))
+    if encoder.char_cnn is not None:
+        characters = ids if encoder.words is None else _characters(graph, ids)
+        features = _char_cnn(graph, characters, encoder.char_cnn, f"{at}.char_cnn")
+        if encoder.adds and encoder.projection is not None:
+            features = graph.affine(features, f"{at}.projection", encoder.projection)
+        parts.append(features)
+    if encoder.adds:
+        return parts[0] if len(parts) == 1 else graph.op("Add", parts[1], parts[0])
+    assert encoder.projection is not None
+    both = graph.op("Concat", *parts, axis=1)
+    return graph.affine(both, f"{at}.projection", encoder.projection)
 
 
 def _characters(graph: Nodes, ids: str) -> str:
     """All ids of a token but the last."""
     return graph.op("Slice", ids, graph.ints(0), graph.ints(-1), graph.ints(1))
-
-
-def _rows(graph: Nodes, ids: str, table: str) -> str:
-    """Return the rows (N, …) of a table by the last id of a token."""
-    return graph.op("Gather", table, graph.op("Gather", ids, graph.number(-1), axis=1))
 
 
 def _char_cnn(graph: Nodes, ids: str, cnn: CharCnn, at: str) -> str:
@@ -153,7 +122,7 @@ def _char_cnn(graph: Nodes, ids: str, cnn: CharCnn, at: str) -> str:
         r = graph.op("Relu", graph.affine(x, f"{at}.highways.{k}.transform", highway.transform))
         # g r + (1 - g) x
         x = graph.op("Add", graph.op("Mul", g, graph.op("Sub", r, x)), x)
-    return x if cnn.projection is None else graph.affine(x, f"{at}.projection", cnn.projection)
+    return x
 
 
 # --- the LSTM stacks ------------------------------------------------------------------------------

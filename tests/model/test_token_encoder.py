@@ -1,13 +1,21 @@
-"""Characters and words: a word's vector is their sum, outside the table its characters alone."""
+"""Characters and words, added or concatenated, or either alone."""
 
 import pytest
 import torch
 
+from elmore.bilm_config import (
+    BiLMConfig,
+    CharCnnConfig,
+    Combine,
+    LstmConfig,
+    TokenEncoderConfig,
+    WordTableConfig,
+)
 from elmore.engine import FastEngine
 from elmore.engine.engine import PackedSentences, TextbookEngine
 from elmore.errors import ConfigError
-from elmore.model import BiLM, BiLMConfig, CharCnnConfig, CharWordConfig, LstmConfig
-from elmore.model.word_table import CharWordTable
+from elmore.model.bilm import BiLM
+from elmore.model.token_encoder import TokenEncoder
 
 CNN = CharCnnConfig(5, ((1, 4), (2, 6), (3, 8)), n_highway=1, activation="relu", max_characters=9)
 N_WORDS = 30
@@ -16,8 +24,9 @@ N_WORDS = 30
 @pytest.fixture
 def bilm() -> BiLM:
     torch.manual_seed(0)
-    bilm = BiLM(BiLMConfig(CharWordConfig(CNN, N_WORDS), LstmConfig(2, 12, 6)))
-    assert isinstance(bilm.token_encoder, CharWordTable)
+    bilm = BiLM(
+        BiLMConfig(TokenEncoderConfig(CNN, WordTableConfig(N_WORDS, 6)), LstmConfig(2, 12, 6))
+    )
     torch.nn.init.normal_(bilm.token_encoder.words.weight)
     return bilm
 
@@ -33,10 +42,41 @@ def test_a_word_is_its_characters_plus_its_row(bilm: BiLM) -> None:
     ids = ids_of(20)
     ids[:3, -1] = torch.tensor([0, 1, N_WORDS])
     vectors = bilm.token_encoder(ids)
-    spelled, rows = bilm.token_encoder.char_cnn(ids[:, :-1]), bilm.token_encoder.words.weight
+    encoder = bilm.token_encoder
+    spelled, rows = encoder.projection(encoder.char_cnn(ids[:, :-1])), encoder.words.weight
     assert torch.equal(vectors[0], spelled[0])  # outside the table
     assert torch.equal(vectors[1], spelled[1] + rows[0])
     assert torch.equal(vectors[2], spelled[2] + rows[-1])
+
+
+def test_a_word_is_its_row_and_its_characters_projected() -> None:
+    torch.manual_seed(0)
+    encoder = TokenEncoder(TokenEncoderConfig(CNN, WordTableConfig(N_WORDS, 7), "concat"), 6)
+    ids = ids_of(20)
+    ids[0, -1] = 0  # outside the table
+    rows = torch.cat([torch.zeros(1, 7), encoder.words.weight])[ids[:, -1]]
+    both = torch.cat([rows, encoder.char_cnn(ids[:, :-1])], dim=1)
+    torch.testing.assert_close(encoder(ids), encoder.projection(both))
+
+
+@pytest.mark.parametrize("combine", ["add", "concat"])
+def test_words_alone(combine: Combine) -> None:
+    torch.manual_seed(0)
+    encoder = TokenEncoder(TokenEncoderConfig(None, WordTableConfig(N_WORDS, 6), combine), 6)
+    rows = encoder.words.weight[[4, 0]]
+    expected = rows if combine == "add" else encoder.projection(rows)
+    torch.testing.assert_close(encoder(torch.tensor([[5], [1]])), expected)
+
+
+def test_as_many_filters_as_dimensions() -> None:
+    """Then characters that are added need no projection, and concatenated ones have it still."""
+    added, concatenated = (
+        TokenEncoder(TokenEncoderConfig(CNN, None, how), 18) for how in ("add", "concat")
+    )
+    assert added.projection is None
+    assert concatenated.projection is not None
+    ids = ids_of(3)[:, :-1]
+    assert torch.equal(added(ids), added.char_cnn(ids))
 
 
 def test_both_engines_agree(bilm: BiLM, threads: int) -> None:
@@ -73,4 +113,4 @@ def test_rows_of_zeros_are_padding(bilm: BiLM) -> None:
 
 def test_a_table_without_rows_is_refused() -> None:
     with pytest.raises(ConfigError, match="n_words is 0; expected a whole number, at least 1"):
-        CharWordConfig(CNN, 0)
+        WordTableConfig(0, 6)
