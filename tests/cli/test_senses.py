@@ -12,7 +12,7 @@ def test_senses(elmore: Run, refused: Refused, index: Path, tmp_path: Path) -> N
     (found,) = elmore(
         "senses", "bank", "--in", index, "--picture", tmp_path / "map.png", "--n-examples", "2"
     ).records
-    assert found["occurrences"] == 38  # two sentences are copies
+    assert (found["occurrences"], found["sentences"]) == (40, 38)  # two sentences are copies
     assert sum(sense["share"] for sense in found["senses"]) == pytest.approx(1)
     assert all(set(sense) == {"name", "share", "substitutes", "keywords", "examples"}
                for sense in found["senses"])  # fmt: skip
@@ -50,6 +50,7 @@ def test_substitutes_of_senses(
     assert not {"bank", "banks"} & {*shore["keywords"], *shore["substitutes"]}
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     shown = elmore("senses", "bank", "--in", out).plain
+    assert "30 distinct sentences of 30 occurrences" in shown
     assert "substitutes: " in shown
     assert "keywords: " in shown
 

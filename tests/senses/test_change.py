@@ -27,7 +27,7 @@ def test_change(english: Elmo, old_and_new: tuple[OccurrenceIndex, OccurrenceInd
     x, y = (np.asarray(i.vectors(2)[i.rows("bank")], np.float64) for i in old_and_new)
     x, y = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (x, y))
     assert one.pairwise == pytest.approx(1 - (x @ y.T).mean(), abs=1e-6)
-    jumped, senses = sense_changes(english, old, new, "bank")
+    jumped, senses, _ = sense_changes(english, old, new, "bank")
     assert [(sense.old, sense.new) for sense in senses] == [(0.9, 0.2), (0.1, 0.8)]
     shares = np.array([[0.9, 0.1], [0.2, 0.8]])
     assert jumped == pytest.approx(divergence(*shares))

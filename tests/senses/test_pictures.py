@@ -4,10 +4,13 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from elmore import Elmo
 from elmore.errors import ConfigError, DataError
+from elmore.senses import pictures
+from elmore.senses.describe import Sense
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.induce import (
     find_senses,
@@ -34,6 +37,26 @@ def test_a_map(
     assert path.stat().st_size > 10_000
     with pytest.raises(DataError, match="occurs 1 times; a map needs at least 3"):
         draw_map(by_layer, [replace(found[0], rows=rows[:1])], "bank", path)
+
+
+@pytest.mark.parametrize("kind", ["long words", "긴 낱말"])
+@pytest.mark.parametrize("n_layers", [1, 3])
+def test_a_legend_is_within_its_picture(
+    n_layers: int, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need elmore[pictures]")
+    drawn = []
+    monkeypatch.setattr(pictures, "_save", lambda figure, path: drawn.append(figure))
+    words = [f"{kind.replace(' ', '')}{k}" * 2 for k in range(5)]
+    senses = [Sense(str(n), np.arange(n, 12, 2), 0.5, words, words) for n in range(2)]
+    by_layer = dict(enumerate(np.random.default_rng(1).normal(size=(n_layers, 12, 4))))
+    draw_map(by_layer, senses, "bank", tmp_path / "map.png")  # type: ignore[arg-type]
+    (figure,) = drawn
+    figure.canvas.draw()
+    inside, (legend,) = figure.bbox, figure.legends
+    box = legend.get_window_extent()
+    assert inside.x0 <= box.x0 < box.x1 <= inside.x1
+    assert inside.y0 <= box.y0 < box.y1 <= inside.y1
 
 
 @pytest.mark.parametrize("name", ["map.txt", "map", "map.pgf"])

@@ -29,8 +29,9 @@ def change(
 
     Without words: those that changed most. With words: their senses too, and how the share of each
     changed. A table on a terminal, JSON Lines in a pipe. Prototype distance and sense divergence
-    are 0 for no change; pairwise distance also grows with how varied a word's use is. Korean
-    sentences are rebuilt from the morphemes of the indexes.
+    are 0 for no change; pairwise distance also grows with how varied a word's use is. Distances are
+    of all occurrences, senses of distinct sentences (at most 1,000 of each index). Korean sentences
+    are rebuilt from the morphemes of the indexes.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def change(
     elmo = before.load_model(model)
     for word in words:
         one = word_change(before, after, used, word)
-        divergence, senses = sense_changes(elmo, before, after, word)
+        divergence, senses, n_sentences = sense_changes(elmo, before, after, word)
         if not is_terminal():
             listed = [
                 {
@@ -89,6 +90,7 @@ def change(
             ]  # fmt: skip
             content = {
                 **asdict(one), "standardized": before.is_standardized,
+                "sentences_old": n_sentences[0], "sentences_new": n_sentences[1],
                 "senses_divergence": divergence, "senses": listed,
             }  # fmt: skip
             print_json(content)
@@ -99,6 +101,12 @@ def change(
                 f"senses {divergence:.3f} bits", "bold",
             )
         )  # fmt: skip
+        counts = zip((one.n_old, one.n_new), n_sentences, strict=True)
+        console.print(
+            "  occurrences (distinct sentences): "
+            + " → ".join(f"{n:,} ({distinct:,})" for n, distinct in counts),
+            style="dim",
+        )
         for sense in senses:
             arrow = "↑" if sense.new > sense.old else "↓" if sense.new < sense.old else " "
             shares = f"{sense.old:4.0%} → {sense.new:4.0%} {arrow}"

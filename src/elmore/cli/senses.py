@@ -34,7 +34,8 @@ def senses(
     A list on a terminal, JSON in a pipe. Without labelled examples, senses are induced by
     clustering the occurrences by what the sentence expects in the word's place and by the topic of
     the words around it; there are as many as both agree on. Substitutes could replace the word,
-    keywords occur around it. Korean sentences are rebuilt from the morphemes of the index.
+    keywords occur around it. A sentence counts once, also if it is repeated. Korean sentences are
+    rebuilt from the morphemes of the index.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ def senses(
     max_senses
         The most senses to find.
     max_occurrences
-        The most occurrences to read, a random sample.
+        The most sentences to read, a random sample.
     n_examples
         Examples to show of each sense, the most typical ones.
     picture
@@ -85,13 +86,18 @@ def senses(
     if not is_terminal():
         content = {
             "word": word,
-            "occurrences": len(occurrences),
+            "occurrences": len(index.rows(word)),
+            "sentences": len(occurrences),
             "standardized": index.is_standardized,
             "senses": [_facts(sense, occurrences, n_examples) for sense in found],
         }
         print_json(content)
         return
     console = Console(highlight=False)
+    console.print(
+        f"{len(occurrences):,} distinct sentences of {len(index.rows(word)):,} occurrences",
+        style="dim",
+    )
     for sense in found:
         console.print(Text(f"{sense.name}: {sense.share:.0%}", "bold"))
         print_words(console, sense, indent=3)

@@ -27,6 +27,7 @@ class WordChange:
 
     word: str
     n_old: int
+    """Its occurrences in the old corpus, all of which the distances are of."""
     n_new: int
     pairwise: float
     prototype: float
@@ -50,6 +51,8 @@ class SenseChanges(NamedTuple):
     divergence: float
     """The Jensen-Shannon divergence of their frequencies, in bits."""
     senses: list[SenseChange]
+    n_sentences: tuple[int, int]
+    """The distinct sentences of either corpus that the frequencies are of."""
 
 
 def last_shared_layer(old: OccurrenceIndex, new: OccurrenceIndex) -> Layer:
@@ -129,7 +132,7 @@ def sense_changes(
             )
         )
     shares = np.array([[change.old for change in found], [change.new for change in found]])
-    return SenseChanges(divergence(*shares), found)
+    return SenseChanges(divergence(*shares), found, (len(first), len(second)))
 
 
 def divergence(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:

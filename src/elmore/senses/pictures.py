@@ -1,5 +1,7 @@
 """Pictures for paper and screen, Hangul included (extra `pictures`)."""
 
+import textwrap
+import unicodedata
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import cycle
@@ -28,6 +30,7 @@ _COLORS = (
 )  # fmt: skip  # told apart by everyone (Okabe and Ito)
 _MARKERS = "osD^vPX*"
 _CONTEXT = 16  # characters shown on either side of a word
+_CHARACTERS_AN_INCH = 12  # of the legend, the space of its marker included
 
 
 def check_picture(path: Path) -> None:
@@ -91,10 +94,12 @@ def draw_map(
     n_occurrences = sum(len(sense.rows) for sense in senses)
     if n_occurrences < 3:
         raise DataError(f"{word!r} occurs {n_occurrences} times; a map needs at least 3")
-    labels = [_legend(sense) for sense in senses]
+    width = 4.2 * len(by_layer)
+    labels = [_wrap(_legend(sense), width) for sense in senses]
+    n_lines = "\n".join(labels).count("\n") + 1
     with plt.rc_context({"font.family": _fonts(word + "".join(labels))}):
         figure, axes = plt.subplots(
-            1, len(by_layer), figsize=(4.2 * len(by_layer), 4.4 + 0.22 * len(senses)),
+            1, len(by_layer), figsize=(width, 4.4 + 0.22 * n_lines),
             layout="constrained", squeeze=False,
         )  # fmt: skip
         for (layer, vectors), axis in zip(by_layer.items(), axes[0], strict=True):
@@ -132,6 +137,12 @@ def _legend(sense: Sense) -> str:
     substitutes, keywords = (", ".join(some[:5]) for some in (sense.substitutes, sense.keywords))
     words = f"{substitutes} [{keywords}]" if substitutes else keywords
     return f"{sense.name} ({sense.share:.0%}): {words}"
+
+
+def _wrap(label: str, width: float) -> str:
+    """Break a label into lines that fit beside their marker into so many inches."""
+    is_wide = any(unicodedata.east_asian_width(character) in "WF" for character in label)
+    return textwrap.fill(label, int(width * _CHARACTERS_AN_INCH / (2 if is_wide else 1)))
 
 
 def project_to_plane(vectors: npt.NDArray[np.floating[Any]], projection: Projection) -> Floats:
