@@ -33,7 +33,7 @@ def test_advice_on_lines(tmp_path: Path) -> None:
     assert found.text.repeated_lines == 0.5
     assert found.text.is_repeated_exact
     said = "\n".join(found.advice)
-    assert "50 % of the lines are duplicates" in said
+    assert "50 % of the lines are duplicates: keep the first of each, in order" in said
     assert "--tokenizer english" in said
     assert "--split-sentences" not in said
     path.write_text("".join(f"{k} " + "here is a word , " * 20 + "\n" for k in range(9)))

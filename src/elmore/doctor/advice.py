@@ -136,8 +136,9 @@ def _lines(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
     repeated = text.n_repeated_lines / text.n_lines
     if repeated > 0.05:
         yield (
-            f"{100 * repeated:.0f} % of the lines are duplicates: remove them (sort -u, awk "
-            "'!seen[$0]++'), or the model memorizes them, and held-out text is not unseen."
+            f"{100 * repeated:.0f} % of the lines are duplicates: keep the first of each, in order "
+            "(awk '!NF || !seen[$0]++'), or the model memorizes them, and held-out text is not "
+            "unseen."
         )
     if corpus.split_sentences is None and text.n_in_long_sentences > 0.4 * text.n_words:
         share = 100 * text.n_in_long_sentences / text.n_words
