@@ -5,6 +5,7 @@ import io
 import json
 import lzma
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,95 @@ FILES = {
     "a.csv": "label,text\n" + "".join(f"1,{text}\n" for text in TEXTS),
     "a.tsv": "label\ttext\n" + "".join(f"1\t{text}\n" for text in TEXTS),
 }
+
+
+def zip_of(*names: str) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    return held.getvalue()
+
+
+DOCUMENTS = {
+    "paper.pdf": (
+        b"%PDF-1.7\n%\xe2\xe3\n",
+        "is a PDF, not text; extract its text, such as by pdfto",
+    ),
+    "a.docx": (zip_of("[Content_Types].xml", "word/document.xml"), "is a Word document, not text"),
+    "a.xlsx": (
+        zip_of("[Content_Types].xml", "xl/workbook.xml"),
+        "is an Excel workbook, not text; save its sheet as CSV in UTF-8 (.csv)",
+    ),
+    "a.pptx": (zip_of("ppt/presentation.xml"), "is a PowerPoint presentation, not text"),
+    "a.odt": (zip_of("mimetype", "META-INF/manifest.xml"), "is an OpenDocument or EPUB file"),
+    "a.doc": (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "is an old Word or Excel file, not text; save it",
+    ),
+    "a.rtf": (b"{\\rtf1\\ansi hello}", "is an RTF document, not text; save it as plain text"),
+    "a.csv": (zip_of("xl/workbook.xml"), "is an Excel workbook"),  # by what it is, not its name
+    "b.txt": (gzip.compress(b"text"), "is compressed by gzip, not text; rename it .gz"),
+    "c.txt": (zip_of("a.txt"), "is a zip archive, not text; rename it .zip, or extract it"),
+    "d.txt": (b"PK\x03\x04 and no zip", "is a zip archive, not text"),
+    "e.txt": (b"PAR1\x15\x04", "is a Parquet file, not text; rename it .parquet"),
+}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_are_named_as_what_they_are(
+    refused: Refused, tiny_model: Path, tmp_path: Path, name: str
+) -> None:
+    content, message = DOCUMENTS[name]
+    (tmp_path / name).write_bytes(content)
+    assert f"{name} {message}" in refused("embed", tmp_path / name, "-m", tiny_model)
+    out = ["--out", tmp_path / "out"]
+    folder = ["--out", f"{tmp_path}/out/", "--processes", "1"]
+    assert message in refused("embed", tmp_path / name, "-m", tiny_model, *folder)
+    assert message in refused("pretrain", tmp_path / name, "--recipe", "tiny", *out)
+
+
+def test_what_does_not_exist(refused: Refused, tiny_model: Path, tmp_path: Path) -> None:
+    pattern = tmp_path / "texts/*.txt"
+    for flags in (["embed", pattern, "-m", tiny_model], ["doctor", pattern]):
+        assert f"no file matches {pattern}; check the folder" in refused(*flags)
+    (tmp_path / "texts").mkdir()
+    for flags, said in (
+        ([], "texts/*.txt"),
+        (["a.csv"], "texts/*.csv"),
+        (["a.txt", "b.jsonl", "c.jsonl"], "texts/*.jsonl"),
+    ):
+        for name in flags:
+            (tmp_path / "texts" / name).touch()
+        for command in (["embed", "-m", tiny_model], ["doctor"]):
+            message = refused(*command, f"{tmp_path}/texts/")
+            assert f"name the files in it, such as {tmp_path}/{said}" in message
+    assert "nowhere does not exist; expected the folder of a trained task" in refused(
+        "predict", tmp_path / "nowhere", "text"
+    )
+    assert "a.csv is a file; expected the folder of a trained task" in refused(
+        "predict", tmp_path / "texts/a.csv", "text"
+    )
+
+
+def test_csv_as_excel_writes_it(
+    elmore: Run, refused: Refused, tiny_model: Path, tmp_path: Path
+) -> None:
+    flags = ["-m", tiny_model, "--tokenizer", "whitespace"]
+    path = tmp_path / "a.csv"
+    expected = [["the", "cat,", "sat"], ["a;", "b"]]
+    for content in (
+        'Nr;text;Wert\n1;the cat, sat;2,5\n2;"a; b";1,0\n',
+        '\ufeffNr;text;Wert\r\n1;the cat, sat;2,5\r\n2;"a; b";1,0\r\n',
+        "Nr\ttext\n1\tthe cat, sat\n2\ta; b\n",
+        '"Nr","text"\r1,"the cat, sat"\r2,a; b\r',
+        'text\n"the cat, sat"\na; b\n',
+    ):
+        path.write_bytes(content.encode())
+        assert tokens(elmore("embed", path, *flags)) == expected
+    path.write_bytes("Nr;text\n1;the cat\n2;caf\xe9\n".encode("latin-1"))
+    said = refused("embed", path, *flags)
+    assert "a.csv is not UTF-8: line 3, byte 6 (0xe9); save it as UTF-8 and try again" in said
 
 
 def tokens(result: object) -> list[list[str]]:

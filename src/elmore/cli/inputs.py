@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from elmore.corpus.files import STANDARD_INPUT, check_texts, read_fields
+from elmore.corpus.files import STANDARD_INPUT, check_texts, is_folder, no_match, read_fields
 from elmore.corpus.records import record_format
 from elmore.errors import ConfigError, DataError
 from elmore.stores import as_path, as_paths, is_address
@@ -72,10 +72,12 @@ def _check(one: str) -> None:
     looks_like_file = len(one.split()) == 1 and (
         Path(one).suffix[1:].isalnum() or one.startswith(("./", "../", "/", "~"))
     )
-    if looks_like_file and not _is_file(one):
-        raise DataError(f"there is no file {one}; if it is a text, put a space before it")
     if os.path.isdir(one):  # noqa: PTH112  any text may come
-        raise DataError(f"{one} is a folder; name the files in it, such as {one}/*.txt")
+        raise is_folder(Path(one))
+    if looks_like_file and not _is_file(one):
+        raise no_match(one) or DataError(
+            f"there is no file {one}; if it is a text, put a space before it"
+        )
     if not _is_file(one) and any("\ud800" <= character <= "\udfff" for character in one):
         raise DataError(f"the text {one!r} is not UTF-8; check the terminal's encoding")
 

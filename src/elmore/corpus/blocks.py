@@ -122,7 +122,8 @@ def _cut(
     if record_format(path) not in (None, "jsonl"):
         return "records", _cut_records(path, field, block_bytes, max_line_bytes)
     if decompressed_name(path) == path.name:
-        return "bytes", _cut_evenly(size, block_bytes)
+        with open_decompressed(path):  # which refuses what is no text
+            return "bytes", _cut_evenly(size, block_bytes)
     if path.suffix.lower() == ".zst" and size:
         with open_file(path) as file:
             frames = find_frames(file, size)

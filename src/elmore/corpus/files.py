@@ -6,7 +6,9 @@ compressed (compression.py), and `-` is plain text from standard input.
 """
 
 import hashlib
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -28,9 +30,26 @@ def check_texts(paths: Sequence[AnyPath]) -> None:
         if path == STANDARD_INPUT:
             continue
         if path.is_dir():
-            raise DataError(f"{path} is a folder; name the files in it, such as {path}/*.txt")
+            raise is_folder(path)
         if not path.exists():
-            raise DataError(f"{path} does not exist; expected a file of text")
+            raise no_match(str(path)) or DataError(
+                f"{path} does not exist; expected a file of text"
+            )
+
+
+def is_folder(path: AnyPath) -> DataError:
+    """Return the error for a folder where files were expected, with an example of its own."""
+    files = path.iterdir() if isinstance(path, Path) else []
+    suffixes = Counter(one.suffix for one in files if one.suffix and one.is_file())
+    ((suffix, _),) = suffixes.most_common(1) or ((".txt", 0),)
+    return DataError(f"{path} is a folder; name the files in it, such as {path}/*{suffix}")
+
+
+def no_match(name: str) -> DataError | None:
+    """Return the error for a name that is a pattern, which a shell leaves where nothing matches."""
+    if not re.search(r"[*?]|\[.+\]", name):
+        return None
+    return DataError(f"no file matches {name}; check the folder and the pattern")
 
 
 def describe_text(path: AnyPath) -> dict[str, Any]:

@@ -44,13 +44,18 @@ def decode_lines(
     if readline := getattr(lines, "readline", None):
         lines = limited_lines(readline, source, max_line_bytes)
     for number, line in enumerate(lines, start=1):
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{source} is not UTF-8: line {number}, byte {error.start + 1} "
-                f"(0x{line[error.start]:02x}); save it as UTF-8 and try again"
-            ) from None
+        text = decode_line(line, number, source)
         if number == 1 and is_start:
             text = text.removeprefix("\ufeff")
         yield text.removesuffix("\n").removesuffix("\r")
+
+
+def decode_line(line: bytes, number: int, source: str) -> str:
+    """Decode one UTF-8 line; `number` is which of the file it is."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{source} is not UTF-8: line {number}, byte {error.start + 1} "
+            f"(0x{line[error.start]:02x}); save it as UTF-8 and try again"
+        ) from None

@@ -1,17 +1,20 @@
 """Files of records in, each record as a dictionary out, with its place in the file.
 
 .jsonl and .json have an object a line, .csv and .tsv name their columns in the first line (a tab in
-a .tsv cannot be quoted), .parquet names them itself. All but .parquet may be compressed.
+a .tsv cannot be quoted), .parquet names them itself. The columns of a .csv are separated by what
+separates their names: commas, semicolons (as Excel writes where commas are decimal) or tabs. All
+but .parquet may be compressed.
 """
 
 import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import chain
+from typing import IO, Any
 
 from elmore.corpus.compression import damaged, open_decompressed, suffix_of
-from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
+from elmore.corpus.lines import MAX_LINE_BYTES, decode_line, decode_lines, limited_lines
 from elmore.corpus.versions import open_file
 from elmore.errors import DataError, MissingExtraError
 from elmore.stores import AnyPath
@@ -106,16 +109,27 @@ def _split_tabs(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, list[
 def _split_commas(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
     csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes))
     with open_decompressed(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        rows = csv.reader(limited_lines(text.readline, str(path), max_line_bytes), strict=True)
+        lines = _csv_lines(file, path, max_line_bytes)
+        header = next(lines, "").removeprefix("\ufeff")
+        rows = csv.reader(chain([header], lines), delimiter=_delimiter(header), strict=True)
         try:
             for row in rows:
                 if row:
                     yield f"{path}, line {rows.line_num}", row
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise DataError(
-                f"{path}, after line {rows.line_num}, is not CSV in UTF-8 ({error}); fix it"
-            ) from None
+        except csv.Error as error:
+            raise DataError(f"{path}, line {rows.line_num}, is not CSV ({error}); fix it") from None
+
+
+def _csv_lines(file: IO[bytes], path: AnyPath, max_line_bytes: int) -> Iterator[str]:
+    """Yield lines with their ends, of which a lone carriage return is one."""
+    lines = limited_lines(file.readline, str(path), max_line_bytes)
+    for number, line in enumerate(lines, start=1):
+        yield from io.StringIO(decode_line(line, number, str(path)), newline="")
+
+
+def _delimiter(header: str) -> str:
+    """Return what separates the names of the columns: what makes most of them."""
+    return max(",;\t", key=lambda one: len(next(csv.reader([header], delimiter=one), [])))
 
 
 def _read_parquet(path: AnyPath, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:

@@ -116,6 +116,9 @@ def write_task(
 def read_task_config(folder: Path) -> TaskFile:
     """Read the config of a saved folder."""
     path = folder / CONFIG
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise FormatError(f"{folder} {what}; expected the folder of a trained task (elmore train)")
     if not path.exists():
         raise FormatError(f"{folder} has no {CONFIG}; expected the folder of a trained task")
     found = read_metadata(path, TaskFile, fix=_FIX)
