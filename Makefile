@@ -35,7 +35,8 @@ types: dev
 unit: dev
 	$(BIN)/python -m pytest -n 2
 
-fuzz: dev       ## damage files at random and read them: up to 1 M inputs of SEED=0, MINUTES=30 at a time
+fuzz: dev       ## time texts; damage files at random and read them: up to 1 M inputs of SEED=0, MINUTES=30 at a time
+	$(BIN)/python -m tests.fuzz.times --minutes 2 --seed $(SEED)
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 kills: dev      ## kill each command that writes at random moments, KILLS=100 times each (on Ray RAY_KILLS=10), and resume it

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from elmore.errors import ConfigError, MissingExtraError
 from elmore.text import Token, normalizing, tokenizer_by_name
+from elmore.text.korean import KoreanVocabularyTokenizer
 
 NAMES = ["korean", "korean-eojeol", "korean-syllables"]
 TRICKY = "가힣사과를 먹었다.ㅋㅏ\u1100\u1161\u11a8\u0301e漢,1\n\t\0\x1c\x85\xa0\u3000\u200b\ufeff😀"
@@ -128,3 +129,18 @@ def test_places_of_normalized_text_hold_what_was_normalized(text: str) -> None:
     assert [token.text for token in tokens] == unicodedata.normalize("NFC", text).split()
     for token in tokens:
         assert unicodedata.normalize("NFC", text[token.start : token.end]) == token.text
+
+
+def test_a_run_of_thousands_of_letters_is_given_to_mecab_in_parts() -> None:
+    pytest.importorskip("mecab", reason="morphemes need elmore[ko]")
+    tokens = tokenizer_by_name("korean")("사과를 " + "あ" * 5000 + " 먹었다")
+    assert "".join(token.text for token in tokens) == "사과를" + "あ" * 5000 + "먹었다"
+    assert [token.text for token in tokens][-3:] == ["먹", "었", "다"]
+    assert all(token.end - token.start == len(token.text) for token in tokens)
+
+
+def test_a_vocabulary_tokenizer_remembers_no_long_run() -> None:
+    tokenizer = KoreanVocabularyTokenizer(["사과", "를", "가" * 1000])
+    tokenizer("사과를 " + "가" * 10_000)
+    assert tokenizer._cut.cache_info().currsize == 1
+    assert tokenizer._longest == 2

@@ -54,3 +54,16 @@ def test_sentences_hold_all_but_the_space_between_them(text: str, language: str)
         assert end <= span.start
         end = span.end
     assert text[end:].strip() == ""
+
+
+def test_long_texts_have_the_same_sentences() -> None:
+    sentences = [f"Dr. {'very ' * n}much paid $3.50 for no. {n}." for n in range(200)]
+    text = " ".join(sentences)
+    assert len(text) > 100_000
+    assert [text[span.start : span.end] for span in split_sentences(text)] == sentences
+
+
+def test_no_character_of_a_sentence_without_end_is_lost() -> None:
+    text = "한 문장 " * 5000
+    spans = split_sentences(text, "ko")
+    assert "".join(text[span.start : span.end] for span in spans).count("문장") == 5000

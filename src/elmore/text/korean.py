@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from elmore.errors import MissingExtraError
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from mecab import MeCab
 
 _SPACE = re.compile(r"[\s\0]")
+_MAX_RUN = 2000  # characters without a space that MeCab gets: its time may grow as their square
+_RUN_FOR_MECAB = re.compile(rf"[^ ]{{1,{_MAX_RUN}}}")
 _NUMBER = r"\d+(?:[.,]\d+)+"
 _EOJEOL = re.compile(rf"{_NUMBER}|\w+|[^\w\s]")
 _HANGUL = re.compile(r"[가-힣ㄱ-ㆎ]+")
@@ -27,6 +30,8 @@ _RUN = re.compile(r"[가-힣ㄱ-ㆎ]+|[一-龥]+|\d+|[^\W\d가-힣ㄱ-ㆎ一-龥
 _ZIPF = 1.1  # the exponent of Zipf's law
 _A_WORD = 2.4  # a cost per word, so that fewer words are preferred
 _UNKNOWN = 14.0  # the cost of an unknown word of one syllable; half as much for each one more
+_MAX_WORD = 30  # syllables; time grows with them
+_MAX_CACHED = 60  # syllables of a run
 _SYLLABLE = re.compile(rf"{_NUMBER}|[가-힣]|[^\W가-힣]+|[^\w\s]")
 
 
@@ -48,14 +53,16 @@ class KoreanTokenizer:
         # MeCab takes only valid UTF-8, ends at NUL and knows few kinds of white space; replacing
         # character by character keeps the spans.
         readable = _SPACE.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
-        begun = readable.lstrip(" ")
-        place = len(readable) - len(begun)
+        ends = (run.end() for run in _RUN_FOR_MECAB.finditer(readable) if len(run[0]) == _MAX_RUN)
         tokens = []
-        # The library's own list of morphemes looks for each one's place from the text's beginning.
-        for node in self._best_path(begun):
-            start = place + node.rlength - node.length  # what is left out is spaces, a byte each
-            place = start + len(node.surface)
-            tokens.append(Token(text[start:place], start, place))
+        for first, last in pairwise([0, *ends, len(readable)]):
+            part = readable[first:last].lstrip(" ")
+            place = last - len(part)
+            # The library's own list of morphemes looks for each one's place from the beginning.
+            for node in self._best_path(part):
+                start = place + node.rlength - node.length  # left out: spaces, a byte each
+                place = start + len(node.surface)
+                tokens.append(Token(text[start:place], start, place))
         return tokens
 
     def _best_path(self, text: str) -> Iterator[Any]:
@@ -87,7 +94,11 @@ class KoreanVocabularyTokenizer:
     name = "korean-vocabulary"
 
     def __init__(self, words: Iterable[str]) -> None:
-        hangul = ((rank, word) for rank, word in enumerate(words) if _HANGUL.fullmatch(word))
+        hangul = (
+            (rank, word)
+            for rank, word in enumerate(words)
+            if len(word) <= _MAX_WORD and _HANGUL.fullmatch(word)
+        )
         self._costs = {word: _ZIPF * math.log(rank + 3) + _A_WORD for rank, word in hangul}
         self._longest = max(map(len, self._costs), default=1)
         self._cut = lru_cache(maxsize=65_536)(self._cheapest)
@@ -97,7 +108,8 @@ class KoreanVocabularyTokenizer:
         tokens = []
         for match in _RUN.finditer(text):
             start = match.start()
-            for word in self._cut(match.group()):
+            run = match.group()
+            for word in (self._cut if len(run) <= _MAX_CACHED else self._cheapest)(run):
                 tokens.append(Token(word, start, start + len(word)))
                 start += len(word)
         return tokens
