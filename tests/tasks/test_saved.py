@@ -2,9 +2,12 @@
 
 import json
 import shutil
+import unicodedata
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,6 +15,8 @@ from elmore import Elmo
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import write_json
 from elmore.tasks import Classifier, Tagger
+from elmore.text import Vocab
+from tests.model.test_context import scoring_model
 from tests.tasks.made_examples import SMALL, sentences, texts
 
 
@@ -50,6 +55,26 @@ def test_the_tokenizer_of_a_given_elmo_is_saved(tiny_model: Path, tmp_path: Path
     assert (loaded.predict_proba(said) == task.predict_proba(said)).all()
     Classifier(tiny_model, **SMALL).fit(texts(20)).save(tmp_path / "own")
     assert Classifier.load(tmp_path / "own").tokenizer is None
+
+
+@pytest.mark.parametrize("tokenizer", ["korean-vocabulary", "korean-eojeol"])
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_named_tokenizer_normalizes_before_and_after_saving(
+    tmp_path: Path, tokenizer: str, is_given: bool
+) -> None:
+    words = ["<S>", "</S>", "<UNK>", "영화", "가", "정말", "좋", "다", "."]
+    model = replace(scoring_model(), vocab=Vocab(words), normalization="NFC")
+    Elmo(model).save_pretrained(tmp_path / "ko")
+    elmo = Elmo.from_pretrained(tmp_path / "ko", tokenizer=tokenizer if is_given else None)
+    task = Classifier(elmo, tokenizer=None if is_given else tokenizer, **SMALL)
+    task.fit(["영화가 정말", "정말 좋다"] * 10, ["a", "b"] * 10).save(tmp_path / "task")
+    loaded = Classifier.load(tmp_path / "task")
+    composed = ["영화가 정말"]
+    decomposed = [unicodedata.normalize("NFD", composed[0])]
+    expected = task.predict_proba(composed)
+    for one in (task, loaded):
+        np.testing.assert_allclose(one.predict_proba(composed), expected, atol=1e-6)
+        np.testing.assert_allclose(one.predict_proba(decomposed), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(("cls", "labels", "message"), [

@@ -40,7 +40,8 @@ def perplexity(
     split_sentences
         A language, such as en or ko: split each line into sentences.
     tokenizer
-        whitespace, english, korean, korean-eojeol or korean-syllables, instead of the model's own.
+        whitespace, english, korean, korean-vocabulary, korean-eojeol or korean-syllables, instead
+        of the model's own.
     vocab
         The vocabulary of a published model whose folder has none.
     text_field
@@ -50,9 +51,9 @@ def perplexity(
     from elmore.corpus.manifest import MANIFEST
     from elmore.corpus.sentence_reader import SentenceReader
     from elmore.corpus.shards import Corpus
+    from elmore.embed.texts import choose_tokenizer
     from elmore.formats import read_pretrained
     from elmore.pretrain.perplexity import NOTHING, score_held_out, score_texts
-    from elmore.text import tokenizer_by_name
 
     is_corpus = len(texts) == 1 and (texts[0] / MANIFEST).exists()
     if not is_corpus:
@@ -66,7 +67,7 @@ def perplexity(
     if is_corpus:
         scores = score_held_out(found, Corpus.load(texts[0]))
     else:
-        cut = tokenizer_by_name(tokenizer or found.tokenizer, found.vocab)
+        cut = choose_tokenizer(found, tokenizer)
         reader = SentenceReader(cut, found.normalization, split_sentences)
         scores = score_texts(
             found, reader.sentences(read_texts(texts, text_field, max_line_bytes=max_line_bytes))

@@ -15,7 +15,7 @@ class SentenceReader:
     """Turns lines into sentences of words."""
 
     tokenizer: str | Tokenizer
-    """A tokenizer that does not normalize, or its name."""
+    """A tokenizer, or its name."""
     normalization: Normalization | None
     """Unicode normalization of each line, before anything else."""
     language: str | None

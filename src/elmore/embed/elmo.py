@@ -38,7 +38,7 @@ from elmore.formats import (
 )
 from elmore.model.bilm import BiLM
 from elmore.model.mix import ScalarMix
-from elmore.text import Tokenizer, normalize, normalizing
+from elmore.text import Tokenizer, normalize
 
 
 class Elmo:
@@ -70,8 +70,7 @@ class Elmo:
         except (AssertionError, RuntimeError) as error:  # torch has both for a device that is not
             raise ConfigError(f"the model cannot be put on {device}: {error}") from None
         self.model = model
-        self._tokenizer = choose_tokenizer(model, tokenizer)
-        self.tokenizer = normalizing(self._tokenizer, model.normalization)
+        self.tokenizer = choose_tokenizer(model, tokenizer)
         self.reader = Reader(
             model,
             max_batch_tokens=max_batch_tokens,
@@ -350,4 +349,4 @@ class Elmo:
         `split_sentences` is the language by whose rules lines are split; None: a line is a
         sentence.
         """
-        return SentenceReader(self._tokenizer, self.model.normalization, split_sentences)
+        return SentenceReader(self.tokenizer, self.model.normalization, split_sentences)

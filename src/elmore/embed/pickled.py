@@ -20,6 +20,7 @@ from elmore.errors import ElmoreError, FormatError
 from elmore.formats import read_pretrained, write_native
 from elmore.model.mix import ScalarMix
 from elmore.text import Tokenizer, Vocab
+from elmore.text.normalize import NormalizingTokenizer
 
 if TYPE_CHECKING:
     from elmore.embed.elmo import Elmo
@@ -39,7 +40,7 @@ def pickled_state(elmo: "Elmo") -> dict[str, Any]:
     fixed = fixed_words(elmo.cache)
     mix = elmo.mix
     state: dict[str, Any] = {
-        "tokenizer": _tokenizer_state(elmo._tokenizer),
+        "tokenizer": _tokenizer_state(elmo.tokenizer),
         "word_vectors": fixed and (fixed.vocab.words, fixed.vectors.numpy(force=True)),
         "options": {**elmo._options, "device": str(elmo._options["device"])},
         "source": elmo.source,
@@ -100,6 +101,8 @@ def fixed_words(cache: WordCache) -> WordVectors | None:
 
 def _tokenizer_state(tokenizer: Tokenizer) -> str | Tokenizer:
     """Return the name of one of elmore's own, which may hold what cannot be pickled."""
+    while isinstance(tokenizer, NormalizingTokenizer):  # as the model will, once it is loaded
+        tokenizer = tokenizer.tokenizer
     return tokenizer.name if type(tokenizer).__module__.startswith("elmore.") else tokenizer
 
 
@@ -123,7 +126,7 @@ def copied(elmo: "Elmo") -> "Elmo":
     """Return an independent `Elmo` that gives the same vectors."""
     made = type(elmo)(
         replace(elmo.model, bilm=deepcopy(elmo.model.bilm)),
-        tokenizer=_tokenizer_state(elmo._tokenizer),
+        tokenizer=_tokenizer_state(elmo.tokenizer),
         word_vectors=fixed_words(elmo.cache),
         **elmo._options,
     )

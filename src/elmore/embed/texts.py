@@ -14,6 +14,7 @@ from elmore.text import (
     Normalization,
     Tokenizer,
     normalize,
+    normalizing,
     tokenizer_by_name,
 )
 from elmore.text.korean import KoreanTokenizer, KoreanVocabularyTokenizer, has_mecab
@@ -35,7 +36,8 @@ class TokenizedText:
 def choose_tokenizer(model: Pretrained, tokenizer: str | Tokenizer | None) -> Tokenizer:
     """Return the tokenizer that a user names or gives; None: the model's own.
 
-    Where MeCab is missing, a Korean model's own is replaced by the nearest one.
+    It normalizes as the model does. Where MeCab is missing, a Korean model's own is replaced by the
+    nearest one.
     """
     if tokenizer is None:
         tokenizer = model.tokenizer
@@ -48,8 +50,8 @@ def choose_tokenizer(model: Pretrained, tokenizer: str | Tokenizer | None) -> To
                 stacklevel=4,  # who called Elmo.from_pretrained
             )
     if isinstance(tokenizer, str):
-        return tokenizer_by_name(tokenizer, model.vocab)
-    return tokenizer
+        tokenizer = tokenizer_by_name(tokenizer, model.vocab)
+    return normalizing(tokenizer, model.normalization)
 
 
 def tokenize(

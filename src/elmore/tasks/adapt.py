@@ -52,7 +52,7 @@ def adapt(
     recipe = recipe_of_start(
         "small-cpu",
         {
-            "tokenizer": "whitespace", "normalization": "none", "held_out": 0.0, "seed": seed,
+            "tokenizer": "whitespace", "held_out": 0.0, "seed": seed,
             "n_epochs": n_epochs, "unroll_steps": _UNROLL_STEPS, "learning_rate": _LEARNING_RATE,
             "batch_size": min(max(1, n_streams), _MAX_BATCH_SIZE),
             "warmup_steps": int(n_updates / 10),
@@ -73,9 +73,7 @@ def adapt(
             FitEvent("adapt", report.update, report.n_updates, sum(report.losses) / 2)
         ),
     )
-    model = dataclasses.replace(
-        found.model, tokenizer=elmo.model.tokenizer, normalization=elmo.model.normalization
-    )
+    model = dataclasses.replace(found.model, tokenizer=elmo.model.tokenizer)
     return Elmo(model, tokenizer=elmo.tokenizer)
 
 

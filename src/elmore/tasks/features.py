@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elmore.embed import Elmo
-from elmore.embed.texts import given_tokens
+from elmore.embed.texts import choose_tokenizer, given_tokens
 from elmore.errors import ConfigError
 from elmore.static import StaticVectors
 from elmore.tasks.encoded import EncodedExamples, StoredSentences, distinct_sentences
@@ -77,7 +77,7 @@ class FeatureExtractor(Words):
         elmo, name = self.elmo, self.settings.tokenizer
         if elmo is None:
             return tokenizer_by_name(name or "english")
-        return tokenizer_by_name(name, elmo.model.vocab) if name else elmo.tokenizer
+        return choose_tokenizer(elmo.model, name) if name else elmo.tokenizer
 
     @property
     def tokenizer_name(self) -> str | None:
@@ -86,7 +86,7 @@ class FeatureExtractor(Words):
         if elmo is None or own is not None or elmo.tokenizer.name == elmo.model.tokenizer:
             return own
         with suppress(ConfigError):
-            return tokenizer_by_name(elmo.tokenizer.name, elmo.model.vocab).name
+            return choose_tokenizer(elmo.model, elmo.tokenizer.name).name
         return None
 
     def __getstate__(self) -> dict[str, Any]:

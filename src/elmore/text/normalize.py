@@ -1,7 +1,8 @@
 """Text in, normalized text or tokens with their spans in the raw text out.
 
 A Hangul syllable or an accented letter may be written as one character or as several (as in file
-names of macOS); NFC makes them one. A model's config says whether its text was normalized.
+names of macOS); NFC makes them one. An uncased model reads lower case only. A model's config says
+how its text was normalized, and whatever it reads is normalized so.
 """
 
 import re
@@ -11,18 +12,22 @@ from typing import Literal
 
 from elmore.text.token import Token, Tokenizer
 
-Normalization = Literal["NFC"]
+Normalization = Literal["NFC", "uncased"]
+"""NFC; or NFC in lower case."""
+
+_MARKS = ("<S>", "</S>", "<UNK>")  # the words of a vocabulary that are no text
 
 _LONG_STRETCH = re.compile(r"[^\x00-\u02ff]{1000,}")  # no character below is a combining mark
 
 
 def normalize(text: str, form: Normalization | None) -> str:
-    """Return the text in a Unicode normalization form; None: as it is."""
+    """Return the text in a normalization; None: as it is."""
     if form is None:
         return text
-    # unicodedata sorts marks in time that is quadratic in the length of their run. What is sorted
-    # already, it only looks at.
-    return unicodedata.normalize(form, _LONG_STRETCH.sub(_sort_marks, text))
+    composed = _nfc(text)
+    if form == "NFC" or composed in _MARKS:
+        return composed
+    return _nfc(_lowercase(composed))
 
 
 def normalizing(tokenizer: Tokenizer, form: Normalization | None) -> Tokenizer:
@@ -35,13 +40,16 @@ class NormalizingTokenizer:
 
     def __init__(self, tokenizer: Tokenizer, form: Normalization) -> None:
         self.name = tokenizer.name
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         self._form = form
 
     def __call__(self, text: str) -> list[Token]:
         """Return the tokens of the normalized text, with their spans in `text`."""
-        if normalize(text, self._form) == text:
-            return self._tokenizer(text)
+        normalized = normalize(text, self._form)
+        if normalized == text:
+            return self.tokenizer(text)
+        if len(normalized) == len(text) and normalized == _lowercase(text):
+            return self.tokenizer(normalized)  # each character became one, in its place
         parts = _parts(text, self._form)
         starts: list[int] = []
         ends: list[int] = []
@@ -52,8 +60,19 @@ class NormalizingTokenizer:
             ends += [place] * len(normalized)
         return [
             Token(token.text, starts[token.start], ends[token.end - 1])
-            for token in self._tokenizer("".join(normalized for _, normalized in parts))
+            for token in self.tokenizer("".join(normalized for _, normalized in parts))
         ]
+
+
+def _nfc(text: str) -> str:
+    # unicodedata sorts marks in time that is quadratic in the length of their run. What is sorted
+    # already, it only looks at.
+    return unicodedata.normalize("NFC", _LONG_STRETCH.sub(_sort_marks, text))
+
+
+def _lowercase(text: str) -> str:
+    """Lowercase each character by itself: str.lower() looks at what surrounds a sigma."""
+    return text.replace("Σ", "σ").lower()
 
 
 def _parts(text: str, form: Normalization) -> list[tuple[str, str]]:
@@ -61,11 +80,11 @@ def _parts(text: str, form: Normalization) -> list[tuple[str, str]]:
     starts = [0]
     before = ""  # the last character so far, normalized, if the next one may combine with it
     for place, character in enumerate(text):
-        alone = unicodedata.normalize(form, character)
+        alone = unicodedata.normalize("NFC", character)
         if unicodedata.combining(alone[0]):
             before = ""  # marks stay with what precedes them, and nothing combines across them
             continue
-        together = unicodedata.normalize(form, before + character)
+        together = unicodedata.normalize("NFC", before + character)
         if not before or together == before + alone:
             starts.append(place)
         before = "" if unicodedata.combining(together[-1]) else together[-1]
