@@ -12,11 +12,14 @@ from elmore import Elmo
 from elmore.cli.main import run as run_elmore
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
+from elmore.corpus.shards import Corpus
 from elmore.doctor.corpus_stats import read_corpus_stats
 from elmore.errors import ConfigError, MissingExtraError
 from elmore.formats import read_pretrained
+from elmore.formats.model_card import model_card
 from elmore.pretrain.initial_network import Start, recipe_of_start
 from elmore.pretrain.run import pretrain
+from elmore.tasks import Classifier
 from tests.pretrain.small_runs import small, small_flags, write_text
 
 SENTENCES = ["사과를 먹었다.", "그는 사과했다.", "나는 배를 먹었다.", "배를 탔다."]
@@ -70,7 +73,7 @@ def test_a_korean_model_in_jamo(tmp_path: Path) -> None:
 def test_lower_case_is_for_training_lines_alone(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("The Bank\n" * 200)
-    config = CorpusConfig("whitespace", held_out=0.2, lowercase=1.0)
+    config = CorpusConfig("whitespace", held_out=0.2, lowercase=0.999)
     corpus = prepare([text], tmp_path / "corpus", config)
     assert set(corpus.vocab) == {"<S>", "</S>", "<UNK>", "the", "bank"}
     assert corpus.held_out.n_unknown == corpus.held_out.n_words > 0
@@ -95,8 +98,49 @@ def test_korean_morphemes_are_prepared_by_two_processes(tmp_path: Path) -> None:
     assert {"사과", "를", "먹", "었", "다"} <= set(corpus.vocab)
 
 
+def test_an_uncased_model_reads_no_capitals_anywhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("The Bank of SEOUL opened .\nthe River bank .\n" * 40)
+    out, flags = tmp_path / "run", ["--normalization", "uncased", "--held-out", "0.2"]
+    assert run_elmore(["pretrain", str(text), "--out", str(out), *small_flags(), *flags]) == 0
+    config = CorpusConfig("whitespace", normalization="uncased", held_out=0.2)
+    stats = read_corpus_stats([text], config, tmp_path, encoder=small().token_encoder)
+    corpus = Corpus.load(out / "corpus")
+    assert corpus.held_out.n_words > 0 == corpus.held_out.n_unknown
+    small_words = ["the", "bank", "of", "seoul", "opened", "river", "."]
+    assert set(stats.vocab) == set(corpus.vocab) == {"<S>", "</S>", "<UNK>", *small_words}
+
+    elmo = Elmo.from_pretrained(out / "model")
+    assert elmo.model.normalization == "uncased"
+    capitals, small_letters = elmo.encode_tokens(["The BANK", ["the", "bank"]])
+    assert capitals.tokens == small_letters.tokens == ("the", "bank")
+    np.testing.assert_array_equal(capitals.vectors, small_letters.vectors)
+    np.testing.assert_array_equal(elmo.word_vectors(["Bank"]), elmo.word_vectors(["bank"]))
+    assert elmo.scores(["The Bank"])[0].known.all()
+    assert "| normalization | uncased |" in model_card(elmo.model, "me/mine")
+    capsys.readouterr()
+    assert run_elmore(["perplexity", str(out / "model"), str(text)]) == 0
+    assert json.loads(capsys.readouterr().out)["unknown_rate"] == 0
+
+    labels = ["a", "b"] * 4
+    task = Classifier(elmo, n_epochs=1, hidden_dim=4).fit(["The Bank", "a River"] * 4, labels)
+    assert task.features_.tokenize("The BANK", 0) == ("the", "bank")
+    np.testing.assert_array_equal(
+        task.predict_proba(["The BANK", "a river"]), task.predict_proba(["the bank", "A RIVER"])
+    )
+    (substitute,) = elmo.fill(["The Bank"], word="BANK")
+    assert substitute.place == 1
+
+
 def test_shares_and_forms_that_cannot_be() -> None:
-    with pytest.raises(ConfigError, match="lowercase is 2; expected a share from 0 to 1"):
-        CorpusConfig(lowercase=2)
+    for share in (1, 2):
+        with pytest.raises(
+            ConfigError, match=rf"lowercase is {share}; .* normalization to uncased"
+        ):
+            CorpusConfig(lowercase=share)
+    with pytest.raises(ConfigError, match="normalization is uncased, which lowercases all text"):
+        CorpusConfig(lowercase=0.3, normalization="uncased")
     with pytest.raises(ConfigError, match="normalization is 'NFD'; expected one of NFC"):
         CorpusConfig(normalization="NFD")

@@ -100,7 +100,7 @@ def test_a_tokenizer_of_the_users_own(folder: Path) -> None:
     found = pickle.loads(pickle.dumps(elmo))
     np.testing.assert_array_equal(vectors(found), vectors(elmo))
     assert found.encode_tokens(["a b,c"])[0].tokens == ("a b", "c")
-    assert isinstance(deepcopy(elmo)._tokenizer, Commas)
+    assert isinstance(deepcopy(elmo).tokenizer, Commas)
 
 
 def test_a_copy_is_independent(folder: Path) -> None:

@@ -9,6 +9,7 @@ from docstring_parser import parse_from_object
 
 from elmore.cli import arguments
 from elmore.pretrain.recipes import NOT_IN_RECIPES, TABLES
+from elmore.text import Normalization
 
 
 def _filters(_: Any, tokens: Sequence[Token]) -> str:
@@ -35,7 +36,7 @@ def _field(field: Any, table: str, doc: str) -> tuple[str, Any, Any]:
     if field.name == "filters":
         options["converter"], kind = _filters, str
     elif field.name == "normalization":
-        kind = Literal["NFC", "none"]
+        kind = Literal[Normalization, "none"]
     elif field.name == "char_encoding":
         kind = Literal["bytes", "jamo", "bilm-tf"]
     elif kind is int:

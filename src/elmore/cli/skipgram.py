@@ -41,7 +41,7 @@ def skipgram(
     tokenizer
         whitespace, english, korean, korean-eojeol or korean-syllables.
     normalization
-        Unicode normalization of the text.
+        Normalization of the text: NFC, or uncased, which is NFC in lower case.
     split_sentences
         A language, such as en or ko: split each line into sentences.
     text_field

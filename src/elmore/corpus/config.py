@@ -18,8 +18,9 @@ class CorpusConfig:
     tokenizer: str = "english"
     """The name of the tokenizer; it is stored in the model."""
     normalization: Normalization | None = "NFC"
-    """NFC: characters that are written in several parts, as Hangul on macOS, become one; none: no
-    normalization. It is stored in the model."""
+    """NFC: characters that are written in several parts, as Hangul on macOS, become one; uncased:
+    NFC in lower case; none: no normalization. It is stored in the model, and is that of all it
+    reads."""
     split_sentences: str | None = None
     """A language, such as en or ko, whose rules split each line into sentences; none: a line is
     a sentence."""
@@ -31,7 +32,7 @@ class CorpusConfig:
     """The share of the lines that is held out, to measure perplexity on."""
     lowercase: float = 0.0
     """The share of the training lines that is lowercased, so that a model of cased text handles
-    lowercase text too."""
+    lowercase text too. For a model without capitals set normalization to uncased."""
     text_field: str = "text"
     """The field of the text in .jsonl, .csv, .tsv and .parquet files."""
 
@@ -45,8 +46,16 @@ class CorpusConfig:
         at_least(1, min_count=self.min_count)
         at_least(N_MARKS + 1, max_words=self.max_words)
         numbers(held_out=self.held_out, lowercase=self.lowercase)
-        if not 0 <= self.lowercase <= 1:
-            raise ConfigError(f"lowercase is {self.lowercase}; expected a share from 0 to 1")
+        if not 0 <= self.lowercase < 1:
+            raise ConfigError(
+                f"lowercase is {self.lowercase}; expected a share of the lines, from 0 to below 1; "
+                "for an uncased model set normalization to uncased"
+            )
+        if self.lowercase and self.normalization == "uncased":
+            raise ConfigError(
+                f"lowercase is {self.lowercase}, but normalization is uncased, which lowercases "
+                "all text; leave one of them out"
+            )
         if not 0 <= self.held_out <= 0.5:
             raise ConfigError(f"held_out is {self.held_out}; expected a share from 0 to 0.5")
 

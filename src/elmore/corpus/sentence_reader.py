@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from elmore.text.normalize import Normalization, normalize
+from elmore.text.normalize import Normalization, normalize, without_normalizing
 from elmore.text.sentences import check_language, split_sentences
 from elmore.text.token import Tokenizer
 from elmore.text.tokenizers import tokenizer_by_name
@@ -33,7 +33,7 @@ class SentenceReader:
     def read_line(self, line: str) -> list[list[str]]:
         """Return the words of each sentence of a line, also of one that has none."""
         given = self.tokenizer
-        tokenizer = _tokenizer(given) if isinstance(given, str) else given
+        tokenizer = _tokenizer(given) if isinstance(given, str) else without_normalizing(given)
         line = normalize(line, self.normalization)
         spans = split_sentences(line, self.language) if self.language else [(0, len(line))]
         return [[token.text for token in tokenizer(line[start:end])] for start, end in spans]

@@ -20,7 +20,7 @@ from elmore.errors import ElmoreError, FormatError
 from elmore.formats import read_pretrained, write_native
 from elmore.model.mix import ScalarMix
 from elmore.text import Tokenizer, Vocab
-from elmore.text.normalize import NormalizingTokenizer
+from elmore.text.normalize import without_normalizing
 
 if TYPE_CHECKING:
     from elmore.embed.elmo import Elmo
@@ -101,8 +101,7 @@ def fixed_words(cache: WordCache) -> WordVectors | None:
 
 def _tokenizer_state(tokenizer: Tokenizer) -> str | Tokenizer:
     """Return the name of one of elmore's own, which may hold what cannot be pickled."""
-    while isinstance(tokenizer, NormalizingTokenizer):  # as the model will, once it is loaded
-        tokenizer = tokenizer.tokenizer
+    tokenizer = without_normalizing(tokenizer)  # the model that is loaded says how
     return tokenizer.name if type(tokenizer).__module__.startswith("elmore.") else tokenizer
 
 

@@ -35,6 +35,13 @@ def normalizing(tokenizer: Tokenizer, form: Normalization | None) -> Tokenizer:
     return tokenizer if form is None else NormalizingTokenizer(tokenizer, form)
 
 
+def without_normalizing(tokenizer: Tokenizer) -> Tokenizer:
+    """Return the tokenizer that a normalizing one gives its text to."""
+    while isinstance(tokenizer, NormalizingTokenizer):
+        tokenizer = tokenizer.tokenizer
+    return tokenizer
+
+
 class NormalizingTokenizer:
     """Tokenizes normalized text; spans are those of the raw text."""
 
