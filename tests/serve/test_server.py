@@ -26,8 +26,11 @@ def start(folders: Path) -> Iterator[Start]:
     """Start `elmore serve` with arguments, and wait for its address; it never outlives its test."""
     processes = []
 
-    def call(*arguments: object, **environment: str) -> tuple[subprocess.Popen[str], str]:
-        command = [sys.executable, "-W", "error", "-m", "elmore", "serve", "--port", "0"]
+    def call(
+        *arguments: object, before: str = "", **environment: str
+    ) -> tuple[subprocess.Popen[str], str]:
+        code = f"{before}\nimport sys; from elmore.cli.main import main; main()"
+        command = [sys.executable, "-W", "error", "-c", code, "serve", "--port", "0"]
         process = subprocess.Popen(
             [*command, "--model", str(folders / "tiny"), *map(str, arguments)],
             stdout=subprocess.PIPE,
@@ -84,6 +87,58 @@ def test_every_accepted_request_is_answered(start: Start, elmo: Elmo, stop: sign
     assert (process.returncode, out) == (0, "")
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{address}/health")
+
+
+ENDLESS = """
+import time
+from elmore.serve import batching, lookups, texts
+def forever(*_, **__):
+    print("computing", flush=True)
+    time.sleep(600)
+lookups.project_to_plane = texts.Fill.__call__ = forever
+tokenize = texts.TextReader.tokenize
+texts.TextReader.tokenize = lambda self, *given: tokenize(
+    self, *given, *([forever] if given[0] == ["a" * 400] else []))
+"""
+SLOW: list[tuple[str, str, object]] = [
+    ("GET", "/map/old/bank", None),
+    ("POST", "/fill", {"texts": ["a ___ ."]}),
+    ("POST", "/embed", {"texts": ["a" * 400]}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "path", "body"), SLOW)
+def test_a_long_computation_does_not_outlive_its_request(
+    start: Start, folders: Path, method: str, path: str, body: object
+) -> None:
+    index = f"old={folders / 'old'}"
+    process, address = start("--index", index, "--timeout-s", 1, before=ENDLESS)
+    response = httpx.request(method, f"{address}{path}", json=body, timeout=300)
+    assert response.status_code == 503
+    process.terminate()
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out, err) == (0, "computing\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "path", "body"), SLOW)
+def test_a_second_interrupt_waits_for_nothing(
+    start: Start, folders: Path, method: str, path: str, body: object
+) -> None:
+    index = f"old={folders / 'old'}"
+    process, address = start("--index", index, "--timeout-s", 500, before=ENDLESS)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(httpx.request, method, f"{address}{path}", json=body, timeout=300)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "computing\n"
+        process.send_signal(signal.SIGINT)
+        time.sleep(1)
+        assert process.poll() is None  # the request is not answered yet
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        assert isinstance(asked.exception(), httpx.HTTPError)
+    assert (process.returncode, out, err) == (130, "", "")
 
 
 def test_a_port_in_use(folders: Path, capsys: pytest.CaptureFixture[str]) -> None:

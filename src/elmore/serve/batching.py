@@ -15,6 +15,8 @@ from typing import Any, Protocol
 from elmore.serve.limits import Limits
 from elmore.serve.refusals import busy
 
+_MOST_S = 2.0  # that the end of a thread is waited for
+
 
 class Work(Hashable, Protocol):
     """Something to do with texts; equal ones are done in one call."""
@@ -63,12 +65,12 @@ class Batcher:
         self._thread.start()
 
     async def stop(self) -> None:
-        """Compute what is in the queue, then end the thread."""
+        """Compute what is in the queue, then end the thread; it is not waited for very long."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
         if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+            await asyncio.to_thread(self._thread.join, _MOST_S)
 
     async def submit(
         self,

@@ -8,7 +8,6 @@ sentences are read from the index when they are sent.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -29,6 +28,7 @@ from elmore.senses.pictures import Projection, project_to_plane
 from elmore.senses.search import Floats
 from elmore.serve.refusals import Refused, busy
 from elmore.serve.registry import ServedIndex
+from elmore.serve.threads import DaemonThreads
 
 _MAX_KEPT = 256
 _MAX_WAITING = 64
@@ -58,13 +58,13 @@ class Lookups:
     """Finds and keeps."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(2, thread_name_prefix="elmore index")
+        self._threads = DaemonThreads(2, "elmore index")
         self._kept: OrderedDict[Hashable, asyncio.Future[Any]] = OrderedDict()
         self._n_waiting = 0
 
     def close(self) -> None:
         """End the threads."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown()
 
     def _start(self, work: Callable[[], T]) -> "asyncio.Future[T]":
         """Have something done in these threads, unless too much waits already."""

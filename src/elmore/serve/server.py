@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from elmore.serve.samples import add_samples
 # to wait for Python's usual 5 ms each time.
 _SWITCH_S = 0.0005
 _MORE_S = 5.0  # to send what was computed in time
+_INTERRUPTED = 130  # as the command line ends after Ctrl-C
 _MOST_UNSENT = 2**16  # bytes of an answer that wait in the system, where no limit counts them
 _OTHER_FILES = 256  # of models, indexes and libraries
 
@@ -71,7 +73,8 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Finish what was accepted; a second Ctrl-C does not wait for it."""
-        self.force_exit = self.should_exit and sig == signal.SIGINT
+        if self.should_exit and sig == signal.SIGINT:
+            os._exit(_INTERRUPTED)
         self.should_exit = True
 
 
@@ -110,6 +113,11 @@ def serve(
         gc.collect()
         gc.freeze()  # what is loaded now stays: no need to look through it again and again
         Server(app, limits, lambda: on_start(address)).run(sockets=[listener])
+    if any(thread.daemon for thread in threading.enumerate()):
+        # They compute what nobody waits for any more. Python cannot end them without harm.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _within_open_files(limits: Limits, on_warning: Callable[[str], None]) -> Limits:

@@ -5,7 +5,6 @@ Shapes: T tokens, L+1 layers, D dim.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +22,7 @@ from elmore.serve.encoding import Floats, TextResult
 from elmore.serve.limits import Limits
 from elmore.serve.refusals import Refused
 from elmore.serve.registry import ServedModel
+from elmore.serve.threads import DaemonThreads
 from elmore.text import Normalization, Tokenizer
 
 Text = str | Sequence[str]
@@ -36,11 +36,11 @@ class TextReader:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._threads = ThreadPoolExecutor(2, thread_name_prefix="elmore tokenizer")
+        self._threads = DaemonThreads(2, "elmore tokenizer")
 
     def close(self) -> None:
         """End the threads."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown()
 
     async def tokenize(
         self,
