@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import warnings
@@ -33,6 +34,8 @@ LONGEST_S = 120
 MODULES = (  # that commands import when they need them
     "elmore.cli.embed", "elmore.cli.index", "elmore.cli.pretrain", "elmore.cli.train",
     "elmore.cli.compare", "elmore.cli.skipgram", "elmore.pretrain.run", "elmore.tasks.compare",
+    "elmore.cli.calibrate", "elmore.cli.convert", "elmore.cli.export", "elmore.cli.export_vectors",
+    "elmore.integrations.onnx.export", "elmore.integrations.vector_stores", "onnx",
     "elmore.tasks.catalogue", "elmore.static.skipgram", "elmore.scale", "torch.utils.tensorboard",
     "matplotlib.pyplot", "gensim.models", "pyarrow.parquet", "h5py",
 )  # fmt: skip
@@ -40,6 +43,8 @@ MODULES = (  # that commands import when they need them
 
 def content_of(path: Path) -> Any:
     """Return what is compared of a file: not the seconds that training took."""
+    if path.suffix == ".lance":
+        return rows_of(path)
     if path.name == RESULTS:
         found = json.loads(path.read_bytes())
         runs = [run | {"epochs_s": None, "before_s": None} for run in found["runs"]]
@@ -54,15 +59,27 @@ def content_of(path: Path) -> Any:
 def check_same(folder: Path, expected: Path) -> None:
     """Hold the files of two finished runs equal; TensorBoard's carry the clock."""
     names, wanted = (
-        sorted(
-            str(path.relative_to(one)) for path in one.rglob("*") if "tensorboard" not in path.parts
-        )
+        sorted(str(path.relative_to(one)) for path in one.rglob("*") if is_compared(path))
         for one in (folder, expected)
     )
     assert names == wanted, f"files: {names}, expected: {wanted}"
     for name in names:
-        if (folder / name).is_file():
+        if (folder / name).is_file() or (folder / name).suffix == ".lance":
             assert content_of(folder / name) == content_of(expected / name), name
+
+
+def is_compared(path: Path) -> bool:
+    """Whether a file has the same name in each run, as those in a table of LanceDB do not."""
+    in_table = any(parent.suffix == ".lance" for parent in path.parents)
+    return "tensorboard" not in path.parts and not in_table
+
+
+def rows_of(table: Path) -> Any:
+    """Return the rows of a table of LanceDB, read by a process of its own, as it has threads."""
+    program = "import lancedb, sys; print(lancedb.connect(sys.argv[1]).open_table(sys.argv[2])"
+    program += ".to_arrow().to_pydict(), file=sys.stdout)"
+    command = [sys.executable, "-W", "ignore", "-c", program, str(table.parent), table.stem]
+    return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def files_in(folder: Path) -> set[tuple[str, int, int]]:
@@ -88,7 +105,7 @@ class Killer:
         if child == 0:
             os.chdir(folder)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            os._exit(run(self.arguments))
+            os._exit(run([one.replace("HERE", str(folder)) for one in self.arguments]))
         began, self.n_changes, before = time.monotonic(), 0, files_in(folder)
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from elmore.errors import ConfigError
 from elmore.folders import (
     begin_job,
+    check_new,
     new_file,
     new_folder,
     new_output,
@@ -18,6 +18,18 @@ from elmore.folders import (
     write_json,
 )
 from elmore.formats import read_pretrained, write_native
+from elmore.locks import lock_of
+
+
+def leave_unfinished(path: Path, n_files: int = 0) -> Path:
+    """Leave what a program leaves that is killed while it makes a folder."""
+    left = path.with_name(f"{path.name}.kil_led1.part")
+    (left / "new").mkdir(parents=True)
+    (left / "elmore-unfinished").touch()
+    (left / "new/one").write_text("1")
+    for number in range(n_files):  # in whatever order the file system lists them
+        (left / str(number)).write_text("1")
+    return left
 
 
 @pytest.fixture
@@ -64,26 +76,54 @@ def test_all_is_on_the_disk_before_it_is_renamed(
 
 
 def test_what_killed_programs_left(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "out"):
-        (left,) = tmp_path.iterdir()
-        left.rename(tmp_path / "out.killed.part")  # as if the program had ended here
-        (tmp_path / "out.mine.part").mkdir()
-        (tmp_path / "out.mine.part/thesis").write_text("mine")
+    leave_unfinished(tmp_path / "out")
+    mine = [tmp_path / "out.mine.part", tmp_path / "out.abcdefgh.part"]
+    for folder in mine:
+        folder.mkdir()
+        (folder / "thesis").write_text("mine")
+    (tmp_path / "out.empty.part").mkdir()
+    mine.append(tmp_path / "out.empty.part")
+    remove_unfinished(tmp_path / "out")
+    assert sorted(tmp_path.iterdir()) == sorted(mine)
+    leave_unfinished(tmp_path / "out")
+    with new_folder(tmp_path / "out") as made:
+        assert sorted(tmp_path.iterdir()) == sorted([*mine, made.parent])
+    assert sorted(tmp_path.iterdir()) == sorted([*mine, tmp_path / "out"])
+
+
+def test_what_a_living_program_makes_is_left_alone(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "out") as made:
+        (made / "one").write_text("1")
         remove_unfinished(tmp_path / "out")
-        assert [path.name for path in tmp_path.iterdir()] == ["out.mine.part"]
-        left.joinpath("new").mkdir(parents=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.mine.part"]
+    assert (tmp_path / "out/one").read_text() == "1"
+
+
+def test_a_program_that_was_killed_when_it_had_renamed(tmp_path: Path) -> None:
+    leave_unfinished(tmp_path / "out")
+    lock_of(tmp_path / "out").touch()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/one").write_text("1")
+    with pytest.raises(ConfigError, match="exists already and is not empty; choose another name"):
+        check_new(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_in_a_thousand_folders(tmp_path: Path) -> None:
+    out = Path(tmp_path, *"a" * 1000, "out")
+    with new_folder(out) as made:
+        (made / "one").write_text("1")
+    assert (out / "one").read_text() == "1"
+    (out / "one").unlink()
+    for folder in (out, *out.parents[:1000]):  # pytest would recurse
+        folder.rmdir()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("n_removed", range(10))
 def test_a_removal_may_be_interrupted_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_removed: int
 ) -> None:
-    with suppress(FileNotFoundError), new_folder(tmp_path / "out") as made:
-        (made / "one").write_text("1")
-        for number in range(6):  # in whatever order the file system lists them
-            (made.parent / str(number)).write_text("1")
-        made.parent.rename(tmp_path / "out.killed.part")  # as if the program had ended here
+    left = leave_unfinished(tmp_path / "out", n_files=6)
     n_left = n_removed
 
     def interrupted(remove: Callable[..., None]) -> Callable[..., None]:
@@ -101,13 +141,13 @@ def test_a_removal_may_be_interrupted_anywhere(
         patched.setattr(os, "rmdir", interrupted(os.rmdir))
         with pytest.raises(KeyboardInterrupt):
             remove_unfinished(tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["out.killed.part"]
+    assert list(tmp_path.iterdir()) == [left]
     remove_unfinished(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_of_a_program_that_was_killed_at_once(tmp_path: Path) -> None:
-    (tmp_path / "out.abc.part").mkdir()
+    (tmp_path / "out.abc_1def.part").mkdir()
     (tmp_path / "out.mine.part").mkdir()
     (tmp_path / "out.mine.part/notes.txt").write_text("mine")
     remove_unfinished(tmp_path / "out")
@@ -150,9 +190,7 @@ def test_an_output_among_the_files_of_a_user(tmp_path: Path) -> None:
     assert [path.name for path in page.parent.iterdir()] == ["page.html"]
     mine = page.with_name("page.html.part")
     mine.write_text("mine")
-    killed = page.with_name("page.html.abc.part")
-    killed.mkdir()
-    (killed / "elmore-unfinished").touch()
+    leave_unfinished(page)
     with pytest.raises(UnicodeEncodeError), new_output(page) as beside:
         beside.write_text("half\ud800", encoding="utf-8")
     assert (page.read_text(), mine.read_text()) == ("first", "mine")

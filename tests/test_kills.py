@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmore import StaticVectors
+from elmore import Elmo, StaticVectors
+from elmore.scale import embed_parts
 from tests.pretrain.small_runs import small_flags, write_text, write_vectors
 
 N_KILLS = int(os.environ.get("ELMORE_KILLS", "3"))
@@ -65,6 +66,42 @@ def test_embed_into_a_folder(tmp_path: Path, files: dict[str, Path], tiny_model:
 def test_index(tmp_path: Path, files: dict[str, Path], tiny_model: Path) -> None:
     flags = ["-m", tiny_model, "--layers", "top", *BLOCKS]
     kill(tmp_path, "index", files["text"], *flags, "--out", "out")
+
+
+def test_file_addresses(tmp_path: Path, files: dict[str, Path], tiny_model: Path) -> None:
+    """file:// is the local disk."""
+    pytest.importorskip("pyarrow")
+    text, out = f"file://{files['text']}", "file://HERE/out"
+    kill(tmp_path, "embed", text, "-m", tiny_model, "--out", out, *BLOCKS)
+
+
+@pytest.mark.parametrize(
+    ("command", "out"),
+    [
+        (("convert", "--to", "elmore"), "out"),
+        (("convert", "--to", "bilm-tf"), "out"),
+        (("export",), "out.onnx"),
+    ],
+)
+def test_models(tmp_path: Path, tiny_model: Path, command: tuple[str, ...], out: str) -> None:
+    if out == "out.onnx":
+        pytest.importorskip("onnx")
+        kill(tmp_path, *command, tiny_model, "--to", out)
+    else:
+        kill(tmp_path, *command, tiny_model, "--out", out)
+
+
+def test_calibrate(tmp_path: Path, files: dict[str, Path], tiny_model: Path) -> None:
+    kill(tmp_path, "calibrate", tiny_model, files["text"], "--out", "out")
+
+
+@pytest.mark.parametrize("out", ["out.parquet", "out.lance", "out/"])
+def test_export_vectors(tmp_path: Path, files: dict[str, Path], tiny_elmo: Elmo, out: str) -> None:
+    pytest.importorskip("pyarrow")
+    if out == "out.lance":
+        pytest.importorskip("lancedb")
+    embed_parts(tiny_elmo, [files["text"]], tmp_path / "vectors", block_bytes=400)
+    kill(tmp_path, "export-vectors", tmp_path / "vectors", "--out", out)
 
 
 def test_pretrain(tmp_path: Path, files: dict[str, Path]) -> None:

@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
 from elmore.errors import ConfigError, FormatError
-from elmore.locks import LOCK, locked
+from elmore.locks import LOCK, lock_of, locked, make_folder, try_hold
 from elmore.metadata import (
     MAX_BYTES,
     checksum_of,
@@ -24,8 +24,9 @@ from elmore.metadata import (
 )
 from elmore.stores import AnyPath
 
-_OURS = "elmore-unfinished"  # in each folder that is being made, so that it is known for ours
+_OURS = "elmore-unfinished"  # in each folder that is being made, and locked, to know it for ours
 _OLD = "old"  # in it, what is being replaced
+_RANDOM = "[a-z0-9_]" * 8  # what tempfile puts into a name
 
 
 def read_json(path: AnyPath) -> dict[str, Any]:
@@ -106,20 +107,40 @@ def new_output(path: Path) -> Iterator[Path]:
     """
     if path.exists() and not path.is_file():
         raise ConfigError(f"{path} is not a file; choose another name")
-    with locked(path.with_name(f".{path.name}.lock"), path):
+    with locked(lock_of(path), path):
         remove_unfinished(path)
         with _own_folder(path) as work, new_file(path, work) as beside:
             yield beside
 
 
+def check_new(path: Path) -> None:
+    """Refuse an output that exists, before anything is computed for it.
+
+    What a killed program left of making it is removed, as it may have been killed at the very end.
+    """
+    if lock_of(path).exists():
+        with locked(lock_of(path), path):  # which removes it
+            pass
+    _refuse_existing(path)
+
+
+def _refuse_existing(path: Path) -> None:
+    remove_unfinished(path)
+    if path.is_symlink():
+        raise ConfigError(f"{path} is a symbolic link; choose another name")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        what = " and is not empty; " if path.is_dir() else "; remove it, or "
+        raise ConfigError(f"{path} exists already{what}choose another name")
+
+
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """Give a new folder to write into, and rename it to `folder` at the end: all or nothing."""
-    if folder.is_symlink():
-        raise ConfigError(f"{folder} is a symbolic link; choose another name")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ConfigError(f"{folder} exists already and is not empty; choose another name")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    """Give a new folder to write into, and rename it to `folder` at the end: all or nothing.
+
+    What a killed program left of making it is removed.
+    """
+    _refuse_existing(folder)
+    make_folder(folder.parent)
     with _own_folder(folder) as work:
         made = work / "new"
         made.mkdir()
@@ -154,14 +175,26 @@ def replaced_folder(folder: Path, files: Collection[str]) -> Iterator[Path]:
 
 @contextmanager
 def _own_folder(path: Path) -> Iterator[Path]:
-    """Give a folder beside `path` to make it in, and remove it at the end."""
-    work = Path(tempfile.mkdtemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent))
+    """Give a folder beside `path` to make it in, and remove it at the end.
+
+    Its mark is locked meanwhile, so that no other program takes it for what a killed one left.
+    """
+    work, mark = _make_own_folder(path)
     try:
-        (work / _OURS).touch()
         yield work
     finally:
+        mark.close()
         with suppress(OSError):
             _remove_own_folder(work, path)
+
+
+def _make_own_folder(path: Path) -> tuple[Path, IO[bytes]]:
+    while True:
+        work = Path(tempfile.mkdtemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent))
+        with suppress(FileNotFoundError):  # another program was faster, and has removed it
+            mark = try_hold(work / _OURS)
+            if mark is not None and os.fstat(mark.fileno()).st_nlink:
+                return work, mark
 
 
 def _remove_own_folder(work: Path, made: Path) -> None:
@@ -180,10 +213,13 @@ def _remove_own_folder(work: Path, made: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a killed program left of making a folder or file; no other may make it now."""
-    for work in folder.parent.glob(f"{glob.escape(folder.name)}.*.part"):
+    """Remove what a killed program left of making a folder or file."""
+    for work in folder.parent.glob(f"{glob.escape(folder.name)}.{_RANDOM}.part"):
         if (work / _OURS).is_file():
-            _remove_own_folder(work, folder)
+            mark = try_hold(work / _OURS)
+            if mark is not None:  # otherwise it is being made
+                with mark:
+                    _remove_own_folder(work, folder)
         elif work.is_dir() and not any(work.iterdir()):  # killed before its mark was made
             work.rmdir()
 

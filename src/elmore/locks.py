@@ -38,7 +38,7 @@ def locked_folder(folder: Path, out: Path | None = None) -> Iterator[None]:
 def locked(lock: Path, out: Path) -> Iterator[None]:
     """Hold the file `lock` while `out` is written; refuse where another program holds it."""
     if sys.platform == "win32":  # which has no such locks
-        lock.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(lock.parent)
         yield
         return
     with _hold(lock, out):
@@ -49,20 +49,44 @@ def locked(lock: Path, out: Path) -> Iterator[None]:
 
 
 def _hold(lock: Path, out: Path) -> IO[bytes]:
-    import fcntl  # noqa: PLC0415  not on every system
-
     for _ in range(100):
-        lock.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(lock.parent)
         if lock.is_symlink():
             raise ConfigError(f"{lock} is a symbolic link; remove it, or choose another --out")
         with suppress(FileNotFoundError):  # where another program has just removed the folder
-            file = lock.open("ab")
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.close()
+            file = try_hold(lock)
+            if file is None:
                 break
             if os.fstat(file.fileno()).st_nlink:
                 return file
             file.close()  # its last holder has removed it after it was opened here
     raise ConfigError(f"another program is writing to {out}; wait for it, or choose another --out")
+
+
+def lock_of(out: Path) -> Path:
+    """Return the lock of an output in a folder of the user's."""
+    return out.with_name(f".{out.name}.lock")
+
+
+def try_hold(lock: Path) -> IO[bytes] | None:
+    """Return the file `lock`, which is held until it is closed; None: another program holds it."""
+    file = lock.open("ab")
+    if sys.platform != "win32":
+        import fcntl  # noqa: PLC0415  not on every system
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+    return file
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder with those that it is in; pathlib recurses, which fails in a long path."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for one in reversed(missing):
+        one.mkdir(exist_ok=True)

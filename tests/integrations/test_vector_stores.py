@@ -88,7 +88,6 @@ def test_an_index(index: Path, tmp_path: Path) -> None:
         assert record["sentence"] == " ".join(occurrence.tokens)
 
 
-@pytest.mark.filterwarnings("ignore")  # lancedb's own
 @pytest.mark.parametrize("most_exact", [200_000, 300])
 def test_lancedb(
     index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_exact: int

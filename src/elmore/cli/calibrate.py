@@ -10,6 +10,7 @@ from elmore.cli.bars import progress_bar
 from elmore.cli.terminal import print_result
 from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
+from elmore.folders import check_new
 
 
 def calibrate(
@@ -59,8 +60,7 @@ def calibrate(
 
     if not texts:
         raise ConfigError("there is no text to calibrate on; name a file")
-    if out.exists():
-        raise ConfigError(f"{out} exists already; choose another name")
+    check_new(out)
     check_texts(texts)
     elmo = Elmo.from_pretrained(model, tokenizer=tokenizer)
     reader = elmo.sentence_reader(split_sentences)

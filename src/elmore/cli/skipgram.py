@@ -9,8 +9,8 @@ from elmore.cli import arguments
 from elmore.cli.bars import progress_bar
 from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError
-from elmore.folders import remove_unfinished
-from elmore.locks import locked
+from elmore.folders import check_new
+from elmore.locks import lock_of, locked
 from elmore.static.config import SkipGramConfig
 from elmore.text import Normalization
 
@@ -54,16 +54,11 @@ def skipgram(
 
     if not texts:
         raise ConfigError("there is no text; name the files to train on, or - for standard input")
-    lock = out.with_name(f".{out.name}.lock")
-    if out.exists():
-        with locked(lock, out):  # so that one that a killed program left is removed
-            remove_unfinished(out)
-            raise ConfigError(f"{out} exists already; choose another name")
+    check_new(out)
     check_texts(texts)
     tokenizer_by_name(tokenizer)("")  # which raises if its extra is missing
     reader = SentenceReader(tokenizer, normalization, split_sentences)
-    with locked(lock, out), progress_bar(shown=True) as bar:
-        remove_unfinished(out)  # by a program that was killed
+    with locked(lock_of(out), out), progress_bar(shown=True) as bar:
         tasks = {
             stage: bar.add_task(stage, total=None, tokens=0) for stage in ("tokenize", "train")
         }

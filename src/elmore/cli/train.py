@@ -9,9 +9,8 @@ from cyclopts import Parameter
 from elmore.cli.bars import FitBar
 from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
 from elmore.cli.task_flags import NO_FLAGS, TaskFlags, new_task
-from elmore.errors import ConfigError
-from elmore.folders import is_format, remove_unfinished
-from elmore.locks import locked
+from elmore.folders import check_new, is_format
+from elmore.locks import lock_of, locked
 from elmore.tasks.settings import TaskName
 
 
@@ -50,20 +49,15 @@ def train(
     from elmore.tasks.saved import CONFIG, FORMAT
 
     run = out.with_name(f"{out.name}.run")
-    lock = out.with_name(f".{out.name}.lock")
-    if out.exists():
-        if is_format(out / CONFIG, FORMAT):
-            with locked(lock, out):
-                # of a program that was killed after it had saved the task
-                remove_run(run)
-                remove_unfinished(out)
-        raise ConfigError(f"{out} exists already; choose another name")
+    if out.exists() and is_format(out / CONFIG, FORMAT):
+        with locked(lock_of(out), out):
+            remove_run(run)  # of a program that was killed after it had saved the task
+    check_new(out)
     model = new_task(task, elmo, static, settings)
     model.check_settings()
     examples = read_examples(task, train, data)
     dev_examples = None if dev is None else read_examples(task, dev, data)
-    with locked(lock, out):
-        remove_unfinished(out)  # by a program that was killed
+    with locked(lock_of(out), out):
         try:
             with FitBar(model.n_epochs) as bar:
                 model.fit(examples, dev=dev_examples, folder=run, on_progress=bar.on_progress)

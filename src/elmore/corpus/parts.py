@@ -28,7 +28,7 @@ from elmore.checksums import CheckedFile, FileRecord, check_file, check_names, d
 from elmore.corpus.blocks import Block, BlockPlan, CorpusFile
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import as_json, json_bytes, sync, write_json
-from elmore.locks import LOCK, locked_folder
+from elmore.locks import LOCK, locked_folder, make_folder
 from elmore.metadata import read_metadata
 from elmore.stores import AnyPath, RemotePath
 
@@ -132,7 +132,7 @@ class PartsFolder:
                     f"{root} is not empty, and {MANIFEST} is not in it; choose another --out"
                 )
             if isinstance(root, Path):
-                root.mkdir(parents=True, exist_ok=True)
+                make_folder(root)
             _write(root / MANIFEST, wanted)
             return cls(root, wanted)
         _check_same(found, wanted, root)

@@ -20,7 +20,7 @@ from elmore.embed.block_job import BlockJob, fingerprint, one_thread
 from elmore.embed.corpus import CorpusOptions, embed_texts, tokenized_blocks
 from elmore.embed.elmo import Elmo
 from elmore.embed.layers import check_layers
-from elmore.embed.writers import ParquetWriter
+from elmore.embed.writers import ParquetWriter, finishing
 from elmore.errors import MissingExtraError
 from elmore.stores import AnyPath, as_path, as_paths
 
@@ -85,14 +85,11 @@ def embed_block(job: EmbedJob, number: int) -> PartRecord:
     n_texts = n_tokens = 0
     name = f"{part_name(number)}.parquet"
     with one_thread(), folder.work() as work:
-        writer = ParquetWriter(work / name, *options.shape(elmo), options.dtype)
-        try:
+        with finishing(ParquetWriter(work / name, *options.shape(elmo), options.dtype)) as writer:
             for some in tokenized_blocks(elmo, iter(texts), options, options.block_tokens(elmo)):
                 elmo.cache.clear()
                 for vectors in embed_texts(elmo, some, options, lambda *_: None):
                     writer.write(number * TEXTS_PER_PART + n_texts, vectors)
                     n_texts, n_tokens = n_texts + 1, n_tokens + len(vectors.tokens)
-        finally:
-            writer.close()
         counts = {"n_texts": n_texts, "n_tokens": n_tokens}
         return folder.enter(number, {name: work / name}, text=text, counts=counts)

@@ -243,10 +243,17 @@ def open_writer(
             writer = ParquetWriter(beside, n_layers, dim, dtype)
         else:
             writer = Hdf5Writer(beside)
-        try:
+        with finishing(writer):
             yield writer
+
+
+@contextmanager
+def finishing(writer: Any) -> Iterator[Any]:
+    """Close a writer at the end; of a disk that is full, closing has another error than writing."""
+    try:
+        yield writer
+        writer.close()
+    except BaseException:
+        with suppress(Exception):  # the first error is the one to report
             writer.close()
-        except BaseException:
-            with suppress(Exception):  # the first error is the one to report
-                writer.close()
-            raise
+        raise

@@ -7,10 +7,10 @@ is a few lines: docs/howto/export-vectors.md. Needs pyarrow, and lancedb for its
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from elmore.bilm_config import DType
 from elmore.corpus.compression import damaged
 from elmore.corpus.parts import MANIFEST
 from elmore.embed.vector_parts import VectorParts, read_batches
+from elmore.embed.writers import finishing
 from elmore.errors import ConfigError, FormatError, MissingExtraError
-from elmore.folders import new_folder, new_output
+from elmore.folders import check_new, new_folder, new_output
 from elmore.senses.index import OccurrenceIndex
 from elmore.senses.index_file import FACTS
 from elmore.stores import AnyPath, RemotePath, as_path
@@ -180,7 +181,7 @@ def write_parquet(stream: VectorStream, path: Path) -> None:
 
     with (
         new_output(path.absolute()) as beside,
-        parquet.ParquetWriter(beside, stream.schema) as writer,
+        finishing(parquet.ParquetWriter(beside, stream.schema)) as writer,
     ):
         for batch in stream.batches():
             writer.write_batch(batch)
@@ -199,25 +200,24 @@ def write_memory_maps(stream: VectorStream, folder: Path) -> None:
         "position": (np.int32, (stream.n_rows,)),
     }
     lines = {"token": "tokens.txt", "sentence": "sentences.txt"}
-    with new_folder(folder) as beside:
-        arrays: dict[str, Any] = {
-            name: np.lib.format.open_memmap(beside / f"{name}.npy", "w+", dtype, shape)
-            for name, (dtype, shape) in columns.items()
-        }
-        start = 0
+    with new_folder(folder) as beside, ExitStack() as stack:
+        files: dict[str, IO[bytes]] = {}
+        for name, (dtype, shape) in columns.items():
+            files[name] = stack.enter_context((beside / f"{name}.npy").open("wb"))
+            header = {
+                "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
+                "fortran_order": False, "shape": shape,
+            }  # fmt: skip
+            np.lib.format.write_array_header_1_0(files[name], header)
         for batch in stream.batches():
-            end = start + batch.num_rows
-            flat = batch["vector"].flatten().to_numpy(zero_copy_only=False)
-            arrays["vectors"][start:end] = flat.reshape(-1, stream.dim)
-            for name in ("text", "position"):
-                arrays[name][start:end] = batch[name].to_numpy()
-            for name, file in lines.items():
+            for name, file in files.items():
+                values = batch["vector"].flatten() if name == "vectors" else batch[name]
+                array = values.to_numpy(zero_copy_only=False)
+                file.write(np.asarray(array, columns[name][0]).tobytes())
+            for name, text in lines.items():
                 if name in batch.schema.names:
-                    with (beside / file).open("a", encoding="utf-8", newline="\n") as out:
+                    with (beside / text).open("a", encoding="utf-8", newline="\n") as out:
                         out.writelines(f"{line}\n" for line in batch[name].to_pylist())
-            start = end
-        for array in arrays.values():
-            array.flush()
 
 
 def write_lancedb(stream: VectorStream, path: Path) -> None:
@@ -228,6 +228,7 @@ def write_lancedb(stream: VectorStream, path: Path) -> None:
     """
     try:
         import lancedb  # noqa: PLC0415  an extra
+        from lancedb.index import BTree, IvfPq  # noqa: PLC0415
     except ImportError:
         raise MissingExtraError("a table of LanceDB", "lancedb") from None
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", path.stem):
@@ -235,13 +236,18 @@ def write_lancedb(stream: VectorStream, path: Path) -> None:
             f"{path.name} is no name of a table of LanceDB; expected ASCII letters, digits, _, - "
             "and . before .lance"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as work:
-        table = lancedb.connect(work).create_table(path.stem, stream.reader())
-        table.create_scalar_index("token")
-        if stream.n_rows > MOST_EXACT:
-            table.create_index(metric="cosine", vector_column_name="vector")
-        (Path(work) / path.name).rename(path)
+    with new_folder(path) as beside:
+        try:
+            table = lancedb.connect(beside).create_table(path.stem, stream.reader())
+            table.create_index("token", config=BTree())
+            if stream.n_rows > MOST_EXACT:
+                table.create_index("vector", config=IvfPq(distance_type="cosine"))
+        except RuntimeError as error:  # such as a full disk
+            reason, _, _ = " ".join(str(error).split())[:200].partition(", /")  # its source code
+            raise OSError(f"{path} cannot be written: {reason}") from None
+        for file in (beside / path.name).iterdir():
+            file.rename(beside / file.name)
+        (beside / path.name).rmdir()
 
 
 def export(
@@ -259,8 +265,7 @@ def export(
     path = as_path(out)
     if isinstance(path, RemotePath):
         raise ConfigError(f"{out} is a URL; export to a local disk, then copy")
-    if path.exists():
-        raise ConfigError(f"{out} exists already; remove it, or choose another --out")
+    check_new(path)
     if path.suffix == ".lance":
         dtype = dtype or "float16"
     elif path.suffix != ".parquet" and not out.endswith("/"):

@@ -6,12 +6,11 @@ become ids. What is not in it: the tokenizer, and the softmax, which the layers 
 
 import json
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, MissingExtraError
-from elmore.folders import new_file
+from elmore.folders import check_new, new_output
 from elmore.formats import Pretrained
 from elmore.integrations.onnx.network import OPSET, bilm_graph
 from elmore.text import (
@@ -41,10 +40,7 @@ def export_onnx(elmo: Elmo, path: str | Path) -> None:
     check_onnx_path(path)
     model = to_onnx(elmo)
     try:
-        with (
-            TemporaryDirectory(prefix=f"{path.name}.", suffix=".part", dir=path.parent) as work,
-            new_file(path, Path(work)) as beside,
-        ):
+        with new_output(path) as beside:
             beside.write_bytes(model.SerializeToString())
     except OSError as error:  # which names the file beside
         raise ConfigError(
@@ -56,8 +52,7 @@ def check_onnx_path(path: Path) -> None:
     """Refuse a path that cannot become an ONNX file."""
     if path.suffix != ".onnx":
         raise ConfigError(f"{path} does not end in .onnx, the format that can be exported to")
-    if path.exists():
-        raise ConfigError(f"{path} exists already; choose another name")
+    check_new(path)
     if not path.parent.is_dir():
         raise ConfigError(
             f"there is no folder {path.parent} to write {path.name} into; make it first"
