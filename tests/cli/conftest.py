@@ -1,9 +1,11 @@
 """Runs the command line in this process, and holds what every refusal has in common."""
 
 import json
+import os
 import re
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -136,3 +138,15 @@ def static(tmp_path: Path) -> Path:
     vectors = np.random.default_rng(1).normal(size=(5, 4)).astype(np.float32)
     StaticVectors(["good", "bad", "film", "one", "a"], vectors).write_text(tmp_path / "vectors.txt")
     return tmp_path / "vectors.txt"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of a megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root can mount a small disk")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

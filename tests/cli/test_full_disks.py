@@ -13,7 +13,6 @@ from tests.pretrain.small_runs import write_text
 from .conftest import Run, check_one_line, everything_in
 
 pytest.importorskip("pyarrow", reason="needs elmore[parquet]")
-pytestmark = pytest.mark.filterwarnings("ignore:create_scalar_index is deprecated")  # lancedb's own
 
 BLOCKS = ["--block-bytes", 1000, "--processes"]
 

@@ -1,10 +1,7 @@
 """Training that cannot begin or resume says why in one line, and leaves nothing half-done."""
 
 import math
-import os
 import resource
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -276,18 +273,6 @@ def check_goes_on(elmore: Run, arguments: tuple[object, ...], text: Path, folder
         assert (Path(str(arguments[3])) / name).read_bytes() == (
             folder / "whole" / name
         ).read_bytes()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own, of a megabyte."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount a small disk")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_full_disk(elmore: Run, tmp_path: Path, text: Path, small_disk: Path) -> None:

@@ -1,5 +1,6 @@
 """`elmore`: finds the command, runs it, and turns foreseen errors into a sentence and exit 2."""
 
+import errno
 import io
 import os
 import signal
@@ -95,7 +96,9 @@ def run(arguments: Sequence[str]) -> int:
         return 141
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        return _say(f"{where}{error.strerror or error}")
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        advice = "; make room, then run the same command again" if is_full else ""
+        return _say(f"{where}{error.strerror or error}{advice}")
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate memory" not in str(error):  # torch's
             raise

@@ -120,7 +120,7 @@ def _run(job: BlockJob, n_processes: int, ray: str | None, on_part: OnPart) -> N
                     return
                 finished.remove(n_first)
                 n_first += 1
-    except ElmoreError:
+    except (ElmoreError, OSError):  # such as a full disk
         if job.folder.is_empty():
             job.folder.remove()
         raise
