@@ -1,13 +1,16 @@
 """Folders of parts from the command line: how they are asked for, shown, verified, refused."""
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from elmore.corpus.parts import PartsFolder
 from elmore.embed.vector_parts import VectorParts
 
-from .conftest import Refused, Run, write_corpus
+from .conftest import Refused, Run, check_one_line, write_corpus
 
 pytest.importorskip("pyarrow", reason="needs elmore[parquet]")
 
@@ -43,6 +46,33 @@ def test_embed_info_verify(
     (tmp_path / "vectors/part-00001.parquet").write_bytes(b"")
     said = refused("embed", corpus, "--out", out, *flags)
     assert "part-00001.parquet is damaged: it has 0 bytes" in said
+
+
+@pytest.mark.parametrize("command", ["embed", "index"])
+@pytest.mark.parametrize("kept", [None, "part-00001.words.txt"])
+def test_an_output_that_is_removed_meanwhile(
+    elmore: Run, tiny_model: Path, corpus: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, command: str, kept: str | None,
+) -> None:  # fmt: skip
+    out, enter = tmp_path / "out", PartsFolder.enter
+
+    def enter_and_remove(self: PartsFolder, number: int, *arguments: Any, **options: Any) -> Any:
+        made = enter(self, number, *arguments, **options)
+        if number == 1:
+            shutil.rmtree(out)
+            if kept is not None:  # what was written while the rest was removed
+                out.mkdir()
+                (out / kept).touch()
+        return made
+
+    monkeypatch.setattr(PartsFolder, "enter", enter_and_remove)
+    flags = ["-m", tiny_model, "--block-bytes", 500, "--processes", 1, "--out", f"{out}/"]
+    done = elmore(command, corpus, *flags)
+    assert (done.code, done.out) == (2, "")
+    check_one_line(done.err)
+    assert "was removed, or emptied, while it was written to; remove what is left" in done.err
+    left = {"corpus.txt"} | ({"out", kept} if kept else set())
+    assert {path.name for path in tmp_path.rglob("*")} == left
 
 
 def test_an_index_by_blocks(elmore: Run, tiny_model: Path, corpus: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from elmore import Elmo
 from elmore.corpus.files import read_fields
-from elmore.corpus.parts import MANIFEST, PartsFolder, verify_parts
+from elmore.corpus.parts import MANIFEST, PartsFolder, read_parts, verify_parts
 from elmore.embed import CorpusOptions
 from elmore.embed.parts import TEXTS_PER_PART, EmbedJob, embed_block
 from elmore.embed.vector_parts import VectorParts
@@ -184,6 +184,19 @@ def test_a_folder_lacks_parts(tiny_elmo: Elmo, corpus: list[Path], tmp_path: Pat
     job.run(0)
     with pytest.raises(DataError, match=f"lacks {job.n_blocks - 1} parts"):
         job.finish()
+
+
+def test_a_part_that_something_removes(tiny_elmo: Elmo, corpus: list[Path], tmp_path: Path) -> None:
+    job = begin(tiny_elmo, corpus, tmp_path / "out")
+    for number in range(job.n_blocks):
+        job.run(number)
+    (tmp_path / "out/part-00001.parquet").unlink()
+    with pytest.raises(DataError, match=r"lacks part-00001\.parquet, which was finished: some"):
+        job.finish()
+    assert read_parts(tmp_path / "out").parts is None  # type: ignore[union-attr]
+    job.run(1)
+    job.finish()
+    assert all(one.problem is None for one in verify_parts(tmp_path / "out"))
 
 
 def test_in_the_memory_of_this_process(tiny_elmo: Elmo, corpus: list[Path], tmp_path: Path) -> None:

@@ -183,6 +183,11 @@ class PartsFolder:
             with TemporaryDirectory(prefix="elmore-") as made:
                 yield Path(made)
             return
+        if not (self.root / MANIFEST).is_file():
+            raise DataError(
+                f"{self.root} was removed, or emptied, while it was written to; remove what is "
+                "left of it, and run the same command again"
+            )
         records = self.root / RECORDS
         records.mkdir(exist_ok=True)
         made = mkdtemp(prefix="work-", dir=records)  # where a rename is possible
@@ -198,9 +203,9 @@ class PartsFolder:
         record = PartRecord(
             text, dict(counts), {name: describe_file(path) for name, path in files.items()}
         )
-        for name, path in files.items():
-            publish(path, self.path(name))
         with self.work() as work:
+            for name, path in files.items():
+                publish(path, self.path(name))
             beside = work / "record.json"
             beside.write_bytes(json_bytes(PartRecordFile(record.text, record.counts, record.files)))
             publish(beside, self._record_path(number))
@@ -222,6 +227,12 @@ class PartsFolder:
             parts = self.finished_records()
             if missing := len(self.manifest.blocks) - len(parts):
                 raise DataError(f"{self.root} lacks {missing:,} parts; embed their blocks first")
+            there = set(_names(self.root))
+            for name in (name for part in parts for name in part.files if name not in there):
+                raise DataError(
+                    f"{self.root} lacks {name}, which was finished: something has removed it; run "
+                    "the same command again"
+                )
             self.manifest = replace(self.manifest, parts=parts)
             _write(self.root / MANIFEST, self.manifest)
         _remove_folder(self.root / RECORDS)
@@ -239,7 +250,7 @@ class PartsFolder:
                 for name in record.files:
                     self.path(name).unlink(missing_ok=True)
         _remove_folder(self.root / RECORDS)
-        (self.root / MANIFEST).unlink()
+        (self.root / MANIFEST).unlink(missing_ok=True)
 
     def _record_path(self, number: int) -> AnyPath:
         return self.root / RECORDS / f"{part_name(number)}.json"
