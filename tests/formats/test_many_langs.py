@@ -184,10 +184,10 @@ BIAS = "forward_layer_0.state_linearity.bias"
 WRONG: dict[str, Callable[[Path], object]] = {
     r"encoder.pkl holds code \(posix.mkdir\), which is never run": code,
     r"encoder.pkl holds code \(posix.mkdir\), which is never": code_in_a_zip,
-    r"encoder.pkl cannot be read as weights that torch.save wrote \(Unsupported operand": (
+    r"encoder.pkl cannot be read as weights that torch.save wrote \(at position 0": (
         lambda f: (f / "encoder.pkl").write_bytes(b"<html>404</html>")
     ),
-    r"encoder.pkl cannot .* \(Unsupported operand 149\); download": lambda f: (
+    r"encoder.pkl cannot .* \(its instruction FRAME is not for weights\); download": lambda f: (
         f / "encoder.pkl"
     ).write_bytes(pickle.dumps({"x": _Code()}, protocol=4)),
     "encoder.pkl cannot be read": truncate("encoder.pkl", 5000),

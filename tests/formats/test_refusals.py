@@ -104,7 +104,7 @@ OURS = {
     "token_encoder.chars.char_encoding is 'sound'; expected": set_config(
         token_encoder__chars__char_encoding="sound"
     ),
-    "normalization is 'NFD'; expected one of NFC or null": set_config(normalization="NFD"),
+    "normalization is 'NFD'; expected one of NFC, uncased or null": set_config(normalization="NFD"),
     "normalization is 5": set_config(normalization=5),
     r"normalization is \[\]": set_config(normalization=[]),
     "n_layers is 1000000000000; expected at most": set_config(lstm__n_layers=10**12),

@@ -1,80 +1,137 @@
 """State dicts that torch.save pickled, read as floating point tensors and nothing else.
 
-`weights_only` rebuilds tensors and refuses all other code. What is refused or damaged is one
-sentence, and no tensor promises more numbers than the file holds.
+No unpickler runs (pickle_instructions.py), and no tensor promises more numbers than the file has.
+What is refused or damaged is one sentence.
 """
 
-import re
-import warnings
 import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from math import prod
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import Any
+from typing import IO
 
 import torch
 from torch import Tensor
 
 from elmore.errors import FormatError
+from elmore.formats.pickle_instructions import CodeError, StoredNumbers, StoredTensor, describe
+
+_ZIP = b"PK\x03\x04"
+_MAX_PICKLE_BYTES = 2**24  # of a zip file; it has only names and shapes
+_MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # what older files begin with
+_DTYPES = {
+    "FloatStorage": torch.float32,
+    "DoubleStorage": torch.float64,
+    "HalfStorage": torch.float16,
+    "BFloat16Storage": torch.bfloat16,
+}
 
 
 def read_state_dict(path: Path) -> dict[str, Tensor]:
     """Read the tensors of a file by their names."""
     if not path.is_file():
         raise FormatError(f"there is no {path}; put it there")
-    found = _load(path)
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise FormatError(f"{path} holds a {type(found).__name__}; expected tensors by name")
-    for name, tensor in found.items():
-        if not _is_plain(tensor):
+    try:
+        with path.open("rb") as file:
+            is_zip = file.read(len(_ZIP)) == _ZIP
+            file.seek(0)
+            return _read_zip(file, path) if is_zip else _read_stream(file, path)
+    except FormatError:
+        raise
+    except CodeError as error:
+        raise FormatError(
+            f"{path} holds code ({str(error)[:100]}), which is never run; expected weights only: "
+            "download it again, from its publisher"
+        ) from None
+    except Exception as error:  # which one depends on the place of the damage
+        reason = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+        shown = " ".join(reason.split())[:200]
+        raise FormatError(
+            f"{path} cannot be read as weights that torch.save wrote ({shown}); download it again"
+        ) from None
+
+
+def _read_zip(file: IO[bytes], path: Path) -> dict[str, Tensor]:
+    with zipfile.ZipFile(file) as archive:
+        parts = {part.filename: part for part in archive.infolist()}
+        if any(part.compress_type != zipfile.ZIP_STORED for part in parts.values()):
+            raise FormatError(f"{path} is compressed; expected what torch.save writes")
+        (name,) = (name for name in parts if name.endswith("/data.pkl"))
+        home = name.removesuffix("data.pkl")
+        if parts[name].file_size > _MAX_PICKLE_BYTES:
+            raise ValueError("its names and shapes take too much space")
+        if f"{home}byteorder" in parts and archive.read(f"{home}byteorder") != b"little":
+            raise ValueError("its numbers are big-endian")
+        content = describe(BytesIO(archive.read(name)))
+        tensors = _tensors(content, path)
+        size = path.stat().st_size
+
+        def numbers(storage: StoredNumbers) -> bytes:
+            nonlocal size
+            raw = archive.read(f"{home}data/{storage.key}")
+            size -= len(raw)
+            if size < 0:
+                raise ValueError("its parts overlap")
+            return raw
+
+        return _filled(tensors, numbers, path)
+
+
+def _read_stream(file: IO[bytes], path: Path) -> dict[str, Tensor]:
+    """Read what torch.save wrote before version 1.6: five pickles, then the numbers."""
+    if describe(file) != _MAGIC or describe(file) != _PROTOCOL:
+        raise ValueError("it does not begin as such a file does")
+    if describe(file)["little_endian"] is not True:
+        raise ValueError("its numbers are big-endian")
+    tensors = _tensors(describe(file), path)
+    kinds = {one.storage.key: one.storage for one in tensors.values()}
+    found: dict[str, bytes] = {}
+    for key in describe(file):
+        n_numbers = int.from_bytes(file.read(8), "little")
+        storage = kinds[key]
+        if n_numbers != storage.n_numbers:
+            raise ValueError(f"it has {n_numbers} numbers of {storage.n_numbers}")
+        found[key] = file.read(_n_bytes(storage, path.stat().st_size))
+    return _filled(tensors, lambda storage: found[storage.key], path)
+
+
+def _tensors(content: object, path: Path) -> dict[str, StoredTensor]:
+    if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
+        raise FormatError(f"{path} holds a {type(content).__name__}; expected tensors by name")
+    for name, tensor in content.items():
+        if (
+            not isinstance(tensor, StoredTensor)
+            or tensor.storage.kind not in _DTYPES
+            or prod(tensor.shape) > tensor.storage.n_numbers
+        ):
             raise FormatError(
                 f"{path}: {name[:100]} is not a tensor of floating point with all its numbers; "
                 "download it again"
             )
-    return dict(found)
+    return content
 
 
-def _load(path: Path) -> Any:
-    try:
-        if _is_compressed(path):
-            raise FormatError(f"{path} is compressed; expected what torch.save writes")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of pickles that torch.save did not write
-            return torch.load(path, map_location="cpu", weights_only=True)
-    except FormatError:
-        raise
-    except UnpicklingError as error:
-        said = " ".join(str(error).split())
-        if code := re.search(r"GLOBAL ([\w.]+)", said):
-            raise FormatError(
-                f"{path} holds code ({code[1][:100]}), which is never run; expected weights only: "
-                "download it again, from its publisher"
-            ) from None
-        reason = said.partition("WeightsUnpickler error: ")[2].partition(" Check the")[0]
-        raise _damaged(path, reason) from None
-    except Exception as error:  # which one depends on the place of the damage
-        raise _damaged(path, f"{type(error).__name__}: {error}") from None
+def _filled(
+    tensors: dict[str, StoredTensor], numbers: Callable[[StoredNumbers], bytes], path: Path
+) -> dict[str, Tensor]:
+    """Return the tensors with their numbers, each storage read once."""
+    storages: dict[StoredNumbers, Tensor] = {}
+    filled = {}
+    for name, one in tensors.items():
+        storage = one.storage
+        if storage not in storages:
+            raw = bytearray(numbers(storage))
+            if len(raw) != _n_bytes(storage, path.stat().st_size):
+                raise ValueError(f"{storage.key} has {len(raw)} bytes")
+            dtype = _DTYPES[storage.kind]
+            storages[storage] = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0)
+        filled[name] = storages[storage].as_strided(one.shape, one.strides, one.offset)
+    return filled
 
 
-def _is_compressed(path: Path) -> bool:
-    """Return whether a part of a zip file is, which torch.save never does."""
-    if not zipfile.is_zipfile(path):  # older files are not
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any(part.compress_type != zipfile.ZIP_STORED for part in archive.infolist())
-
-
-def _is_plain(tensor: object) -> bool:
-    return (
-        isinstance(tensor, Tensor)
-        and tensor.layout is torch.strided
-        and tensor.device.type == "cpu"
-        and tensor.is_floating_point()
-        and tensor.numel() * tensor.element_size() <= tensor.untyped_storage().nbytes()
-    )
-
-
-def _damaged(path: Path, reason: str) -> FormatError:
-    shown = " ".join(reason.split())[:200]
-    return FormatError(
-        f"{path} cannot be read as weights that torch.save wrote ({shown}); download it again"
-    )
+def _n_bytes(storage: StoredNumbers, file_size: int) -> int:
+    n_bytes = storage.n_numbers * _DTYPES[storage.kind].itemsize
+    if not 0 <= n_bytes <= file_size:
+        raise ValueError(f"it promises {storage.n_numbers} numbers")
+    return n_bytes
