@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmore.corpus.blocks import BlockReader, plan_blocks
+from elmore.corpus.blocks import BlockReader, plan_blocks, text_checksum
 from elmore.corpus.files import read_fields
 from elmore.errors import DataError
 from elmore.stores import as_path, as_paths
@@ -145,6 +145,11 @@ def test_what_cannot_be_cut(tmp_path: Path) -> None:
         BlockReader(plan_blocks([tmp_path / "a.txt"])).read(0)
     with pytest.raises(DataError, match=r"a\.txt, bytes 3 to 6, is not UTF-8: line 1"):
         BlockReader(plan_blocks([tmp_path / "a.txt"], block_bytes=3)).read(1)
+
+
+def test_a_checksum_tells_texts_apart() -> None:
+    lists = [[], [""], ["", ""], ["a\nb"], ["a", "b"], ["ab"], ["a", "b\n"], ["a\n", "b"]]
+    assert len({text_checksum(texts) for texts in lists}) == len(lists)
 
 
 def test_addresses_of_any_store() -> None:

@@ -162,7 +162,8 @@ def text_checksum(texts: Sequence[str]) -> str:
     """Return a checksum of the texts of a block (XXH3, 128 bits)."""
     digest = xxhash.xxh3_128()
     for text in texts:
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+        content = text.encode("utf-8", "surrogatepass")
+        digest.update(len(content).to_bytes(8, "little") + content)
     return digest.hexdigest()
 
 
