@@ -1,7 +1,9 @@
 """The strict reader: what a description does not say is one sentence, naming file and field."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,7 +13,7 @@ from elmore.checks import at_least
 from elmore.checksums import FileRecord, check_file, checksum, checksum_bytes, describe_file
 from elmore.errors import FormatError
 from elmore.folders import write_json
-from elmore.metadata import MAX_DEPTH, read_metadata
+from elmore.metadata import MAX_DEPTH, read_limited, read_metadata
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,37 @@ def test_bytes_that_are_no_text_and_files_that_are_too_large(tmp_path: Path) -> 
         read_metadata(path, Described)
     with pytest.raises(FormatError, match="is larger than 10 bytes"):
         read_metadata(path, Described, max_bytes=10)
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "vocab.txt"
+    os.mkfifo(pipe)
+    words = "".join(f"{number}\n" for number in range(30_000)).encode()
+    writer = Thread(target=pipe.write_bytes, args=(words,))
+    writer.start()
+    assert read_limited(pipe, 2**20) == words
+    writer.join()
+    writer = Thread(target=pipe.write_bytes, args=(words,))
+    writer.start()
+    with pytest.raises(FormatError, match="is larger than 100,000 bytes"):
+        read_limited(pipe, 100_000)
+    writer.join()
+
+
+def test_a_file_that_grows_is_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"[1, ")
+    opened = Path.open
+
+    def open_and_grow(self: Path, mode: str) -> Any:
+        with opened(path, "ab") as file:
+            file.write(b"2]")
+        return opened(self, mode)
+
+    monkeypatch.setattr(Path, "open", open_and_grow)
+    assert read_limited(path, 100) == b"[1, 2]"
 
 
 def test_a_checksum_finds_each_flipped_bit(tmp_path: Path) -> None:

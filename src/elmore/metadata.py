@@ -47,6 +47,7 @@ T = TypeVar("T")
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 64
+_BYTES_AT_ONCE = 2**20
 FIX = "correct it, or download it again"
 
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
@@ -91,16 +92,17 @@ def checksum_of(fields: Mapping[str, Any]) -> str:
 
 
 def read_limited(path: AnyPath, max_bytes: int) -> bytes:
-    """Read a whole file that is not larger than it can be."""
-    size = path.stat().st_size  # read() takes memory for all that it is asked for
-    with path.open("rb") as file:
-        content = file.read(min(size, max_bytes) + 1)
+    """Read a whole file, or a pipe, that is not larger than it can be."""
+    content = bytearray()
+    with path.open("rb") as file:  # read() takes memory for all that it is asked for
+        while len(content) <= max_bytes and (some := file.read(_BYTES_AT_ONCE)):
+            content += some
     if len(content) > max_bytes:
         raise FormatError(
             f"{path} is larger than {max_bytes:,} bytes, which is too large for what it should be; "
             "check that it is the right file"
         )
-    return content
+    return bytes(content)
 
 
 def parse_json(content: bytes, where: object) -> Any:
