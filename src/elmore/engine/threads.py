@@ -11,7 +11,7 @@ one thread, as DataLoader's workers do anyway. It may set torch's number of thre
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from threading import Barrier, Lock
 from weakref import WeakMethod
 
@@ -82,13 +82,22 @@ class TwoThreads:
         return pool
 
 
+_after_fork: set[WeakMethod[Callable[[], None]]] = set()  # a hook of the system stays for ever
+
+
 def after_fork_in_child(method: Callable[[], None]) -> None:
     """Call a bound method in every forked child, as long as its object lives."""
-    reference = WeakMethod(method)
+    _register()
+    _after_fork.add(WeakMethod(method, _after_fork.discard))
 
-    def call() -> None:
+
+@cache
+def _register() -> None:
+    if hasattr(os, "register_at_fork"):  # Windows has no fork
+        os.register_at_fork(after_in_child=_call_all)
+
+
+def _call_all() -> None:
+    for reference in list(_after_fork):
         if (found := reference()) is not None:
             found()
-
-    if hasattr(os, "register_at_fork"):  # Windows has no fork
-        os.register_at_fork(after_in_child=call)
