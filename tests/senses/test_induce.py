@@ -96,6 +96,30 @@ def test_senses_and_their_keywords(english: Elmo) -> None:
         find_senses(english, occurrences(["a bank"]))
 
 
+def test_others_are_drawn_without_a_list_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Huge:
+        """An index of 10^12 occurrences, every third of the first 300 of the word."""
+
+        def __len__(self) -> int:
+            return 10**12
+
+        def rows(self, word: str) -> np.ndarray:
+            return np.arange(0, 300, 3)
+
+        def occurrence(self, row: int) -> int:
+            return row
+
+    found = np.array(other_occurrences(Huge(), "bank"))  # type: ignore[arg-type]
+    assert len(set(found.tolist())) == len(found) > 10
+    small = Huge()
+    monkeypatch.setattr(Huge, "__len__", lambda self: 300)
+    found = np.array(other_occurrences(small, "bank"))  # type: ignore[arg-type]
+    assert sorted(found.tolist()) == [row for row in range(300) if row % 3]
+    expected = np.setdiff1d(np.arange(300), small.rows("bank"))
+    drawn = np.random.default_rng(1).choice(expected, 200, replace=False)
+    assert found.tolist() == drawn.tolist()
+
+
 def test_a_single_sense_is_told_from_other_words(
     english: Elmo, old_and_new: tuple[OccurrenceIndex, OccurrenceIndex]
 ) -> None:

@@ -193,7 +193,9 @@ def sampled_rows(index: OccurrenceIndex, word: str, *, most: int = 1_000, seed: 
 
 def other_occurrences(index: OccurrenceIndex, word: str, *, seed: int = 1) -> list[Occurrence]:
     """Return a random sample of the occurrences of other words, as far as the index has some."""
-    rows = np.setdiff1d(np.arange(len(index)), index.rows(word), assume_unique=True)
-    n = min(_OTHERS, len(rows))
-    chosen = np.random.default_rng(seed).choice(rows, n, replace=False)
-    return [index.occurrence(int(row)) for row in chosen]
+    own = np.sort(index.rows(word))
+    n_others = len(index) - len(own)
+    chosen = np.random.default_rng(seed).choice(n_others, min(_OTHERS, n_others), replace=False)
+    # the nth of the other rows is as many rows later as rows of the word are before it
+    rows = chosen + np.searchsorted(own - np.arange(len(own)), chosen, side="right")
+    return [index.occurrence(int(row)) for row in rows]
