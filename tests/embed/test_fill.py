@@ -8,7 +8,7 @@ import torch
 
 from elmore import Elmo
 from elmore.embed import BLANK, Filler
-from elmore.errors import ConfigError, DataError
+from elmore.errors import ConfigError, DataError, FormatError
 from tests.model.test_context import WORDS, scoring_model
 
 LEFT_OUT = {"<S>", "</S>", "<UNK>"}
@@ -141,5 +141,5 @@ def test_the_text_that_is_wrong_is_named(elmo: Elmo) -> None:
 
 
 def test_a_model_without_a_softmax(tiny_elmo: Elmo) -> None:
-    with pytest.raises(ConfigError, match="came without its softmax, so it cannot predict words"):
+    with pytest.raises(FormatError, match="came without its softmax, so it cannot predict words"):
         tiny_elmo.fill("the ___")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elmore import Elmo
-from elmore.errors import ConfigError
+from elmore.errors import FormatError
 from tests.oracle.elmo import Oracle, random_model, write_model
 
 
@@ -35,5 +35,5 @@ def test_scores_agree_with_the_oracle(tmp_path: Path) -> None:
 
 
 def test_scores_need_the_softmax(tiny_elmo: Elmo) -> None:
-    with pytest.raises(ConfigError, match="without its softmax"):
+    with pytest.raises(FormatError, match="without its softmax"):
         tiny_elmo.scores(["a"])

@@ -9,7 +9,7 @@ import torch
 from elmore.embed.results import WordScores
 from elmore.embed.texts import TokenizedText
 from elmore.engine.word_scorer import word_log_probs
-from elmore.errors import ConfigError
+from elmore.errors import FormatError
 from elmore.formats import Pretrained
 from elmore.model.softmax import Softmax
 from elmore.text import Vocab
@@ -23,7 +23,7 @@ _WORDS = slice(1, -1)  # all tokens but the sentence marks
 def softmax_of(model: Pretrained, purpose: str) -> tuple[Softmax, Vocab]:
     """Return the softmax of a model and its words, which `purpose` needs."""
     if model.bilm.softmax is None or model.vocab is None:
-        raise ConfigError(
+        raise FormatError(
             f"this model came without its softmax, so it cannot {purpose} words; "
             "put the published softmax HDF5 and vocabulary into its folder"
         )
