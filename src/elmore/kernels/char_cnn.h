@@ -1,4 +1,7 @@
 // The char CNN by table: a convolution is a sum of rows, one for each place of the filter.
+#ifndef ELMORE_CHAR_CNN_H
+#define ELMORE_CHAR_CNN_H
+
 #include "activations.h"
 #include "products.h"
 
@@ -42,3 +45,5 @@ static void highway(float *x, int64_t stride, const float *gates, int64_t n_rows
             store(x + i, fma_(sigmoid(load(gates + i)), sub(moved, carried), carried));
         }
 }
+
+#endif

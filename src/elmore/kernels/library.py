@@ -30,6 +30,20 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "highway": [_ptr, _i64, _ptr, _i64, _i64],
     "log_softmax": [_ptr, _i64, _i64, _ptr],
     "exponentials": [_ptr, _i64],
+    # of training
+    "transposed_product": [_ptr, _i64, _ptr, _ptr, _ptr, _i64, _ptr, *[_i64] * 5],
+    "add_rows": [_ptr, _i64, _ptr, _ptr, _i64, _ptr, _i64, _i64],
+    "pack": [_ptr, _ptr, _i64, _ptr, *[_i64] * 4],
+    "lstm_window": [_ptr, _i64, _i64],
+    "lstm_window_back": [_ptr, _i64, _i64],
+    "convolve_kept": [_ptr, _ptr, _i64, _ptr, _i64, _ptr, _i64, _ptr, *[_i64] * 4, _ptr, _i64],
+    "convolve_back": [*[_ptr] * 5, _i64, _ptr, *[_i64] * 7],
+    "highway_back": [*[_ptr] * 5, _i64, _i64, _i64],
+    "softmax_loss": [_ptr, _i64, _i64],
+    "drop": [_ptr, _i64, _ptr, _i64],
+    "adagrad": [_ptr],
+    "adamw": [_ptr],
+    "sum_of_squares": [_ptr, _i64, _ptr],
 }
 
 

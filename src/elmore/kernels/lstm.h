@@ -5,6 +5,9 @@
 // Positions are packed: all sentences' first tokens, all second tokens, ...; sentences are sorted,
 // longest first, so that the rows of a step are the first of the state's.
 // Columns of gates are packed by 16 units: i, f, g and o of units 0 to 15, then of 16 to 31, ...
+#ifndef ELMORE_LSTM_H
+#define ELMORE_LSTM_H
+
 #include "activations.h"
 #include "products.h"
 
@@ -127,3 +130,5 @@ static void lstm_layer(const LstmLayer *layer) {
         }
     }
 }
+
+#endif

@@ -66,19 +66,22 @@ def product(
     a: Floats,
     b: PackedMatrix,
     *,
-    bias: Floats,
+    bias: Floats | None,
     out: Floats | None = None,
     rows: npt.NDArray[np.int32] | None = None,
 ) -> Floats:
-    """Return a @ b + bias, (m, n); with `rows`, of those rows of a. A bias has whole panels."""
+    """Return a @ b + bias, (m, n); with `rows`, of those rows of a. A bias has whole panels.
+
+    Without a bias, a @ b is added to `out`.
+    """
     m = len(a) if rows is None else len(rows)
     if out is None:
+        assert bias is not None
         out = np.empty((m, b.n), np.float32)
     assert a.shape[1] == b.k
     assert rows is None or not m or (rows.min() >= 0 and rows.max() < len(a))
     assert out.shape == (m, b.n)
-    assert len(bias) % PANEL == 0
-    assert len(bias) >= b.n
+    assert bias is None or (len(bias) % PANEL == 0 and len(bias) >= b.n)
     kernels().product(
         address(out, np.float32),
         row_stride(out),

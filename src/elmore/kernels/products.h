@@ -15,6 +15,7 @@
 #include "vec.h"
 
 enum { PANEL = 64, ROWS = 6, DEPTH = 256, CHUNK = 48, MAX_VECS = 8 };
+enum { TOKENS = 96, COLUMNS = 48 };  // of a block of a transposed product
 enum { FLOAT32, FLOAT16, BFLOAT16 };  // how a packed matrix is stored
 
 typedef struct {
@@ -43,8 +44,8 @@ INLINE void to_pairs(uint32_t *out, const float *row, int64_t k) {
 }
 
 // out = init + a b for `rows` rows of a and `n_vecs` vectors of columns, k deep. Rows of a are
-// floats, or pairs where b is in bfloat16 (k counts those then).
-INLINE void tile(const int rows, const int n_vecs, const int type, int64_t k,
+// floats, or pairs where b is in bfloat16 (k counts those then), each `step` after the last.
+INLINE void tile(const int rows, const int n_vecs, const int type, const int step, int64_t k,
                  const void *const *a, const void *b, const float *const *init,
                  float *const *out, int column) {
     vec sums[ROWS][MAX_VECS];
@@ -58,7 +59,7 @@ INLINE void tile(const int rows, const int n_vecs, const int type, int64_t k,
             for (int v = 0; v < n_vecs; v++)
                 weights[v] = _mm512_loadu_si512((const uint32_t *)b + at + v * WIDTH);
             for (int r = 0; r < rows; r++) {
-                __m512i x = _mm512_set1_epi32(((const int32_t *)a[r])[i]);
+                __m512i x = _mm512_set1_epi32(((const int32_t *)a[r])[i * step]);
                 for (int v = 0; v < n_vecs; v++)
                     sums[r][v] = _mm512_dpbf16_ps(sums[r][v], (__m512bh)x, (__m512bh)weights[v]);
             }
@@ -67,7 +68,8 @@ INLINE void tile(const int rows, const int n_vecs, const int type, int64_t k,
                 vec first = load_first((const uint32_t *)b + at + v * WIDTH);
                 vec second = load_second((const uint32_t *)b + at + v * WIDTH);
                 for (int r = 0; r < rows; r++) {
-                    union { uint32_t bits; float value; } x = {((const uint32_t *)a[r])[i]}, y = x;
+                    union { uint32_t bits; float value; } x, y;
+                    x.bits = y.bits = ((const uint32_t *)a[r])[i * step];
                     x.bits <<= 16, y.bits &= 0xffff0000u;
                     sums[r][v] = fma_(all(x.value), first, sums[r][v]);
                     sums[r][v] = fma_(all(y.value), second, sums[r][v]);
@@ -81,7 +83,7 @@ INLINE void tile(const int rows, const int n_vecs, const int type, int64_t k,
             weights[v] = type == FLOAT16 ? load_half((const uint16_t *)b + at + v * WIDTH)
                                          : load((const float *)b + at + v * WIDTH);
         for (int r = 0; r < rows; r++) {
-            vec x = all(((const float *)a[r])[i]);
+            vec x = all(((const float *)a[r])[i * step]);
             for (int v = 0; v < n_vecs; v++) sums[r][v] = fma_(x, weights[v], sums[r][v]);
         }
     }
@@ -99,7 +101,7 @@ INLINE void tile(const int rows, const int n_vecs, const int type, int64_t k,
 #define TILE(rows, type)                                                       \
     case rows:                                                                 \
         for (int column = 0; column < PANEL; column += VECS(rows) * WIDTH)     \
-            tile(rows, VECS(rows), type, k, a, b, init, out, column);          \
+            tile(rows, VECS(rows), type, step, k, a, b, init, out, column);    \
         break;
 #define TILES(type) \
     switch (rows) { TILE(1, type) TILE(2, type) TILE(3, type) TILE(4, type) TILE(5, type) TILE(6, type) }
@@ -107,8 +109,18 @@ INLINE void tile(const int rows, const int n_vecs, const int type, int64_t k,
 // out = init + a b for at most ROWS rows and one panel of columns.
 static void panel_product(int rows, int64_t type, int64_t k, const void *const *a, const void *b,
                           const float *const *init, float *const *out) {
+    enum { step = 1 };
     if (type == FLOAT16) TILES(FLOAT16)
     else if (type == BFLOAT16) TILES(BFLOAT16)
+    else TILES(FLOAT32)
+}
+
+// out += a^T b; a is a block of rows of COLUMNS numbers, of which these are some.
+static void transposed_panel_product(int rows, int64_t type, int64_t k, const void *const *a,
+                                     const void *b, float *const *out) {
+    enum { step = COLUMNS };
+    const float *const *init = (const float *const *)out;
+    if (type == BFLOAT16) TILES(BFLOAT16)
     else TILES(FLOAT32)
 }
 

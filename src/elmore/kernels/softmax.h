@@ -1,4 +1,7 @@
 // Softmax over rows of logits.
+#ifndef ELMORE_SOFTMAX_H
+#define ELMORE_SOFTMAX_H
+
 #include <math.h>
 #include <string.h>
 
@@ -62,3 +65,5 @@ static void exponentials(float *x, int64_t n) {
         memcpy(x + i, some, rest * sizeof(float));
     }
 }
+
+#endif

@@ -33,6 +33,9 @@ INLINE vec square_root(vec a) { return _mm512_sqrt_ps(a); }
 INLINE vec fma_(vec a, vec b, vec c) { return _mm512_fmadd_ps(a, b, c); }
 INLINE vec lower(vec a, vec b) { return _mm512_min_ps(a, b); }
 INLINE vec higher(vec a, vec b) { return _mm512_max_ps(a, b); }
+INLINE vec where_less(vec a, vec b, vec x, vec y) {  // x where a < b, otherwise y
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
+}
 INLINE vec nearest(vec a) { return _mm512_roundscale_ps(a, 8); }
 INLINE vec power_of_2(vec n) {
     __m512i e = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
@@ -65,6 +68,9 @@ INLINE vec square_root(vec a) { return _mm256_sqrt_ps(a); }
 INLINE vec fma_(vec a, vec b, vec c) { return _mm256_fmadd_ps(a, b, c); }
 INLINE vec lower(vec a, vec b) { return _mm256_min_ps(a, b); }
 INLINE vec higher(vec a, vec b) { return _mm256_max_ps(a, b); }
+INLINE vec where_less(vec a, vec b, vec x, vec y) {
+    return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+}
 INLINE vec nearest(vec a) { return _mm256_round_ps(a, 8); }
 INLINE vec power_of_2(vec n) {
     __m256i e = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
@@ -97,6 +103,7 @@ INLINE vec fma_(vec a, vec b, vec c) { return vfmaq_f32(c, a, b); }
 // as x86 compares: the second where one is not a number
 INLINE vec lower(vec a, vec b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 INLINE vec higher(vec a, vec b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+INLINE vec where_less(vec a, vec b, vec x, vec y) { return vbslq_f32(vcltq_f32(a, b), x, y); }
 INLINE vec nearest(vec a) { return vrndnq_f32(a); }
 INLINE vec power_of_2(vec n) {
     int32x4_t e = vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127));
@@ -141,6 +148,7 @@ INLINE vec fma_(vec a, vec b, vec c) {
 }
 INLINE vec lower(vec a, vec b) { return a < b ? a : b; }
 INLINE vec higher(vec a, vec b) { return a > b ? a : b; }
+INLINE vec where_less(vec a, vec b, vec x, vec y) { return a < b ? x : y; }
 INLINE vec nearest(vec a) {  // to even, for what power_of_2 takes
     const float big = 0x1.8p23f;
     return (a + big) - big;
