@@ -1,6 +1,7 @@
 """Every format that --out names holds the same tokens and vectors, to the bit."""
 
 import json
+import re
 import tracemalloc
 import zipfile
 from collections.abc import Sequence
@@ -39,8 +40,11 @@ def check_jsonl(path: Path, texts: Sequence[TokenVectors]) -> None:
     for number, (line, text) in enumerate(
         zip(path.read_text("utf-8").splitlines(), texts, strict=True)
     ):
-        record = {"text": number, "tokens": list(text.tokens), "vectors": text.vectors.tolist()}
-        assert json.loads(line) == record
+        record = json.loads(line)
+        vectors = np.array(record.pop("vectors"), text.vectors.dtype).reshape(text.vectors.shape)
+        np.testing.assert_array_equal(vectors, text.vectors)  # to the bit
+        assert record == {"text": number, "tokens": list(text.tokens)}
+        assert not re.search(r"\.0*[1-9]\d{9}", line)  # no more digits than a float32 has
 
 
 def check_npz(path: Path, texts: Sequence[TokenVectors]) -> None:

@@ -122,3 +122,10 @@ def test_cosines_of_float16() -> None:
     expected = whole.most_similar("a", 4)
     assert [one.word for one in half.most_similar("a", 4)] == [one.word for one in expected]
     assert half.most_similar("a", 1)[0].cosine == pytest.approx(expected[0].cosine, abs=1e-3)
+
+
+def test_text_has_the_digits_that_give_the_same_bits(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(1).normal(size=(3, 50)).astype(np.float32)
+    StaticVectors(["a", "b", "c"], vectors).write_text(tmp_path / "v.txt")
+    assert StaticVectors.load(tmp_path / "v.txt").vectors.tobytes() == vectors.tobytes()
+    assert (tmp_path / "v.txt").stat().st_size < 150 * 14

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import h5py
 import numpy as np
+import numpy.typing as npt
 
 from elmore.bilm_config import DType
 from elmore.embed.results import TokenVectors
@@ -46,12 +47,10 @@ class JsonLinesWriter(VectorWriter):
 
     def write(self, number: int, text: TokenVectors) -> None:
         """Write one line."""
-        record = {
-            "text": number,
-            "tokens": _writable(text.tokens),
-            "vectors": text.vectors.tolist(),
-        }
-        self._file.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
+        tokens = json.dumps(_writable(text.tokens), ensure_ascii=False)
+        vectors = _json_numbers(text.vectors)
+        line = f'{{"text": {number}, "tokens": {tokens}, "vectors": {vectors}}}\n'
+        self._file.write(line.encode("utf-8"))
 
     def close(self) -> None:
         """Close the file."""
@@ -197,6 +196,16 @@ class ParquetWriter(VectorWriter):
             self._flush()
         finally:
             self._parquet.close()
+
+
+def _json_numbers(values: npt.NDArray[np.floating[Any]]) -> str:
+    """Return numbers as JSON, with the digits that give the same bits when they are read."""
+    if not np.isfinite(values).all():
+        return json.dumps(values.tolist())
+    if values.ndim == 1:
+        digits = 5 if values.dtype == np.float16 else 9
+        return f"[{', '.join([f'%.{digits}g'] * len(values))}]" % tuple(values.tolist())
+    return f"[{', '.join(map(_json_numbers, values))}]"
 
 
 def _writable(tokens: Sequence[str]) -> list[str]:

@@ -131,8 +131,9 @@ class StaticVectors:
             beside.open("w", encoding="utf-8", newline="\n") as file,
         ):
             file.write(f"{len(self)} {self.dim}\n")
+            row = " ".join(["%.9g"] * self.dim)  # the digits that a float32 needs
             for word, vector in zip(self.vocab, self.vectors, strict=True):
-                file.write(f"{word} {' '.join(map(str, vector.tolist()))}\n")
+                file.write(f"{word} {row % tuple(vector.tolist())}\n")
 
     @classmethod
     def from_gensim(cls, keyed_vectors: Any, *, unknown: Unknown = "zero") -> "StaticVectors":
