@@ -96,8 +96,12 @@ def test_given_tokens_are_normalized_once(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("one string", "got one string"),
-        (None, "got None; give a list of texts"),
+        ("one string", "the texts are .one string.; expected a list, such as"),
+        (None, "the texts are None; expected a list, such as"),
+        (b"a b", "the texts are b'a b'; expected a list, such as"),
+        ({"text": ["a"]}, "expected a list, such as"),
+        ({"a", "b"}, "expected a list, such as"),
+        (SimpleNamespace(columns=["text"]), "the texts are a table; give one of its columns"),
         ([3], "text 0 is of type int"),
         (["a", b"bytes"], "text 1 is of type bytes"),
         ([["a", None]], "text 0 has the token None"),

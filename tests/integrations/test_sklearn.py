@@ -125,7 +125,7 @@ def test_a_model_is_named_by_its_folder(tiny_model: Path) -> None:
         ({"pooling": "sum"}, TEXTS, "pooling is 'sum'; expected one of mean, max"),
         ({"elmo": "no-such-model"}, TEXTS, "no-such-model"),
         ({}, pd.DataFrame({"text": TEXTS}), "X has 2 dimensions; expected a list of texts"),
-        ({}, "one text", "got one string; give a list of texts"),
+        ({}, "one text", "the texts are 'one text'; expected a list"),
         ({}, pd.Series(["a", None, "b"]), "text 1 is of type .*; expected a string"),
     ],
 )

@@ -1,8 +1,9 @@
 """What users give in, tokens out: normalized and tokenized once."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -61,13 +62,19 @@ def tokenize(
 
     The tokenizer normalizes its texts itself.
     """
-    if isinstance(texts, str | bytes):
-        raise DataError("got one string; give a list of texts, such as [text]")
-    if texts is None:
-        raise DataError("got None; give a list of texts, such as [text]")
     return [
-        _tokenize_one(text, place, tokenizer, normalization) for place, text in enumerate(texts)
+        _tokenize_one(text, place, tokenizer, normalization)
+        for place, text in enumerate(as_list(texts, "texts"))
     ]
+
+
+def as_list(given: Any, what: str) -> list[Any]:
+    """Return texts, or what else there are many of, as a list; refuse what has none in an order."""
+    if hasattr(given, "columns"):  # of which a list would be the names of its columns
+        raise DataError(f"the {what} are a table; give one of its columns, such as table['text']")
+    if isinstance(given, str | bytes | Mapping | Set) or not isinstance(given, Iterable):
+        raise DataError(f"the {what} are {shown(given)}; expected a list, such as [one, another]")
+    return list(given)
 
 
 def with_marks(text: TokenizedText) -> TokenizedText:

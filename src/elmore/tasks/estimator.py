@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from elmore.embed import Elmo
+from elmore.embed.texts import as_list
 from elmore.errors import ConfigError, FormatError
 from elmore.formats.arrays import check_arrays
 from elmore.model.mix import ScalarMix
@@ -22,7 +23,7 @@ from elmore.static import StaticVectors
 from elmore.tasks.adapt import adapt
 from elmore.tasks.base import BaseEstimator
 from elmore.tasks.encoded import EncodedExamples, distinct_sentences
-from elmore.tasks.examples import Examples, as_list, examples_hash, hold_out
+from elmore.tasks.examples import Examples, examples_hash, hold_out
 from elmore.tasks.features import FeatureExtractor
 from elmore.tasks.fit import ADAPTED, FitProgress, OnProgress, fit, run_folder
 from elmore.tasks.input_list import input_of

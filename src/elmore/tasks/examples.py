@@ -1,7 +1,7 @@
 """Labelled examples: what a task is trained on, or evaluated on, and how a dev set is held out."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from elmore.errors import ConfigError, DataError, shown
+from elmore.embed.texts import as_list
+from elmore.errors import ConfigError, DataError
 from elmore.tasks.settings import ClassWeight
 
 LabelsOf = Callable[[Sequence[Any]], list[Any]]
@@ -59,15 +60,6 @@ class Examples:
                 "expected one for each, and at least one"
             )
         return X
-
-
-def as_list(given: Any, what: str) -> list[Any]:
-    """Return examples or labels as a list; one string is refused, and what is a table."""
-    if hasattr(given, "columns"):  # of which a list would be the names of its columns
-        raise DataError(f"the {what} are a table; give one of its columns, such as table['text']")
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise DataError(f"the {what} are {shown(given)}; expected a list, such as [one, another]")
-    return list(given)
 
 
 def examples_hash(*sets: Examples) -> str:
