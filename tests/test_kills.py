@@ -5,8 +5,10 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ import pytest
 
 from elmore import Elmo, StaticVectors
 from elmore.scale import embed_parts
+from tests.formats.hub_stand_in import TOKEN, hub_stand_in
 from tests.pretrain.small_runs import small_flags, write_text, write_vectors
 
 N_KILLS = int(os.environ.get("ELMORE_KILLS", "3"))
@@ -102,6 +105,37 @@ def test_export_vectors(tmp_path: Path, files: dict[str, Path], tiny_elmo: Elmo,
         pytest.importorskip("lancedb")
     embed_parts(tiny_elmo, [files["text"]], tmp_path / "vectors", block_bytes=400)
     kill(tmp_path, "export-vectors", tmp_path / "vectors", "--out", out)
+
+
+def test_push(tmp_path: Path, tiny_model: Path) -> None:
+    """The hub has a whole model or none, whenever an upload is killed."""
+    pytest.importorskip("huggingface_hub")
+    command = [sys.executable, "-m", "elmore", "push", str(tiny_model), "me/elmo"]
+    with hub_stand_in() as hub:
+        environment = os.environ | {
+            "HF_ENDPOINT": hub.address, "HF_TOKEN": TOKEN, "HF_HOME": str(tmp_path),
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1", "TMPDIR": str(tmp_path),
+        }  # fmt: skip
+        for _ in range(2):  # the first also compiles
+            began = time.monotonic()
+            subprocess.run(command, env=environment, capture_output=True, check=True)
+            longest_s = time.monotonic() - began
+        repository, rng = hub.repositories["me/elmo"], random.Random(1)
+        whole, n_killed = repository.commits[repository.branches["main"]], 0
+        while n_killed < N_KILLS:
+            repository.commits.clear()
+            repository.branches.clear()
+            process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+            try:  # most of the time is that of imports
+                process.wait(rng.uniform(0.5, 1) * longest_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                n_killed += 1
+            assert all(files == whole for files in repository.commits.values())
+            assert set(repository.branches.values()) <= set(repository.commits)
+        subprocess.run(command, env=environment, capture_output=True, check=True)
+        assert repository.commits[repository.branches["main"]] == whole
 
 
 def test_pretrain(tmp_path: Path, files: dict[str, Path]) -> None:

@@ -56,7 +56,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         parts = self._parts()
-        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        size = int(self.headers["Content-Length"] or 0)
+        body = self.rfile.read(size)
+        if len(body) < size:
+            return None  # its sender was killed
         if parts == ["api", "validate-yaml"]:
             return self._answer({"errors": [], "warnings": []})
         if not self._may:
