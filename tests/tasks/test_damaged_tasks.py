@@ -181,6 +181,7 @@ def test_a_full_disk(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", fail)
+    monkeypatch.setattr("elmore.tasks.layer_cache._MOST_IN_MEMORY", 0)
     with pytest.raises(OSError, match="No space left"):
         stored_layers(ElmoInput(tiny_elmo), [("a",)], tmp_path if named else None, "float32")
     assert list(tmp_path.iterdir()) == []
