@@ -11,18 +11,22 @@ import zipfile
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from elmore.corpus import versions
+from elmore import versions
+from elmore.checksums import checked_files, describe_file
 from elmore.corpus.blocks import BlockReader, plan_blocks
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.files import describe_text, read_texts
 from elmore.corpus.prepare import prepare
-from elmore.corpus.versions import Version, open_file, unchanged, version_of, versions_of
-from elmore.errors import DataError
+from elmore.errors import DataError, FormatError
+from elmore.formats import read_pretrained, write_native
+from elmore.formats.safetensors_files import read_safetensors
 from elmore.stores import as_path
-from tests.corpus.changed_texts import CHANGES, change_at_read
+from elmore.versions import Version, open_file, unchanged, version_of, versions_of
+from tests.corpus.changed_texts import CHANGES, change, change_at_read
 
 LINES = [f"the {number} banks of {number * number} rivers" for number in range(400)]
 
@@ -195,3 +199,33 @@ def test_versions_differ(tmp_path: Path) -> None:
     os.utime(path, ns=(0, 4))  # a clock that was set back
     assert version_of(path) == Version(1, 4)
     assert all(a != b for a, b in pairwise([Version(1, 5), Version(1, 4), Version(2, 4), None]))
+
+
+def test_what_is_loaded_is_what_was_verified(
+    tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_native(read_pretrained(tiny_model), tmp_path / "model")
+    path = tmp_path / "model/model.safetensors"
+
+    def rewrite_and_read(*arguments: Any, **options: Any) -> Any:
+        change(path, "longer")  # whoever writes it, once its checksum was found right
+        return read_safetensors(*arguments, **options)
+
+    monkeypatch.setattr("elmore.formats.native.read_safetensors", rewrite_and_read)
+    with pytest.raises(DataError, match=r"model\.safetensors changed while it was read"):
+        read_pretrained(tmp_path / "model")
+
+
+def test_checked_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"one")
+    files = {"a.bin": describe_file(path)}
+    with checked_files(tmp_path, files):
+        assert path.read_bytes() == b"one"
+    with (
+        pytest.raises(DataError, match=r"a\.bin changed while it was read"),
+        checked_files(tmp_path, files, verify=False),
+    ):
+        change(path, "emptied")
+    with pytest.raises(FormatError, match=r"a\.bin is damaged"), checked_files(tmp_path, files):
+        pytest.fail("it was given")

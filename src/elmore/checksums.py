@@ -5,6 +5,7 @@ where SHA-256 takes 22 and CRC-32 11); it is no protection against forgery. Belo
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -13,8 +14,10 @@ import xxhash
 
 from elmore.errors import FormatError
 from elmore.stores import AnyPath
+from elmore.versions import unchanged, versions_of
 
 _BYTES_AT_ONCE = 2**18
+_FIX = "copy or download it again"
 _MAX_NAME_BYTES = 255  # of every common file system
 
 
@@ -57,9 +60,7 @@ def describe_file(path: AnyPath) -> FileRecord:
     return FileRecord(path.stat().st_size, checksum(path))
 
 
-def check_file(
-    path: AnyPath, expected: FileRecord, *, fix: str = "copy or download it again"
-) -> None:
+def check_file(path: AnyPath, expected: FileRecord, *, fix: str = _FIX) -> None:
     """Refuse a file that is not the one its metadata was written beside."""
     if not path.is_file():
         raise FormatError(f"{path} is missing; {fix}")
@@ -73,6 +74,18 @@ def check_file(
         raise FormatError(
             f"{path} is damaged: its checksum is {found}, expected {expected.xxh3}; {fix}"
         )
+
+
+@contextmanager
+def checked_files(
+    folder: Path, files: Mapping[str, FileRecord], *, fix: str = _FIX, verify: bool = True
+) -> Iterator[None]:
+    """Verify files before they are read; those that were read must be those that were verified."""
+    with unchanged(versions_of([folder / name for name in files])):
+        if verify:
+            for name, record in files.items():
+                check_file(folder / name, record, fix=fix)
+        yield
 
 
 def check_names(names: Iterable[str], where: object) -> None:

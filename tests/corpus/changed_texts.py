@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from elmore.corpus import versions
+from elmore import versions
 
 CHANGES = ("emptied", "replaced", "longer")
 

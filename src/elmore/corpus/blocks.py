@@ -35,10 +35,10 @@ from elmore.corpus.compression import (
 from elmore.corpus.files import STANDARD_INPUT, check_texts, name_of, read_fields, text_of
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines, limited_lines
 from elmore.corpus.records import parse_json_line, record_format
-from elmore.corpus.versions import Version, open_file, unchanged, version_of
 from elmore.corpus.zstd_frames import find_frames
 from elmore.errors import DataError
 from elmore.stores import AnyPath
+from elmore.versions import Version, open_file, unchanged, version_of
 
 BLOCK_BYTES = 2**20
 """Of text in a block: some 180,000 English tokens, which take 25 s at 7,000 tokens/s."""

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from elmore.corpus.documents import refuse_document
-from elmore.corpus.versions import open_file
 from elmore.errors import DataError, MissingExtraError
 from elmore.stores import AnyPath
+from elmore.versions import open_file
 
 _BYTES_AT_ONCE = 2**16
 _ZSTD_BYTES_AT_ONCE = 2**8  # a block of 4 bytes may hold 128 kB, so that these hold 8 MB at most

@@ -17,9 +17,9 @@ from typing import IO, Any
 from elmore.corpus.compression import open_decompressed
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_lines
 from elmore.corpus.records import Record, read_records, record_format, value_of
-from elmore.corpus.versions import open_file, watch
 from elmore.errors import DataError
 from elmore.stores import AnyPath, RemotePath
+from elmore.versions import open_file, watch
 
 STANDARD_INPUT = Path("-")
 

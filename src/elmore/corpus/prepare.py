@@ -28,13 +28,13 @@ from elmore.corpus.manifest import (
 )
 from elmore.corpus.shards import Corpus
 from elmore.corpus.tokenizing import MARKS, cut_pieces, draw_held_out, lower_some, tokenize_pieces
-from elmore.corpus.versions import unchanged, versions_of
 from elmore.corpus.word_counts import CommonWords, WordCounter
 from elmore.corpus.word_ids import Numbering
 from elmore.errors import ConfigError, DataError
 from elmore.folders import new_folder, write_json
 from elmore.stores import AnyPath
 from elmore.text import Vocab, tokenizer_by_name
+from elmore.versions import unchanged, versions_of
 
 OnStage = Callable[[str, int], None]
 """Is called with a stage, "tokenize" or "number", and the number of further words done."""

@@ -15,9 +15,9 @@ from typing import IO, Any
 
 from elmore.corpus.compression import damaged, open_decompressed, suffix_of
 from elmore.corpus.lines import MAX_LINE_BYTES, decode_line, decode_lines, limited_lines
-from elmore.corpus.versions import open_file
 from elmore.errors import DataError, MissingExtraError
 from elmore.stores import AnyPath
+from elmore.versions import open_file
 
 Record = dict[str, Any]
 

@@ -19,8 +19,8 @@ from elmore.bilm_config import BiLMConfig, LstmConfig, TokenEncoderConfig
 from elmore.checksums import (
     CheckedFile,
     FileRecord,
-    check_file,
     check_names,
+    checked_files,
     describe_file,
     verify_files,
 )
@@ -79,19 +79,23 @@ def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True)
         raise FormatError(f"{path}: {error}") from None
     if not (folder / WEIGHTS).is_file():
         raise FormatError(f"{folder} has {CONFIG} but no {WEIGHTS}; the folder needs both")
-    if verify:
-        for name, record in (said.files or {}).items():
-            check_file(folder / name, record)
+    if vocab is not None and (folder / VOCAB).exists():
+        raise FormatError(f"{folder} has its own vocabulary; {vocab} cannot replace it")
+    with checked_files(folder, said.files or {}, verify=verify):
+        verified = verify and WEIGHTS in (said.files or {})
+        return _read_files(folder, said, config, vocab, verified=verified)
+
+
+def _read_files(
+    folder: Path, said: ModelFile, config: BiLMConfig, vocab: Path | None, *, verified: bool
+) -> Pretrained:
     if (folder / VOCAB).exists():
-        if vocab is not None:
-            raise FormatError(f"{folder} has its own vocabulary; {vocab} cannot replace it")
         vocab = folder / VOCAB
     words = Vocab.load(vocab) if vocab else None
     check_vocab(config, words, folder)
     alphabet = Vocab.load(folder / ALPHABET) if (folder / ALPHABET).exists() else None
     check_alphabet(config, alphabet, folder)
     _, tensors = read_safetensors(folder / WEIGHTS, "pt")
-    verified = verify and WEIGHTS in (said.files or {})
     bilm = build_bilm(config, tensors, folder / WEIGHTS, verified=verified)
     return Pretrained(
         bilm,

@@ -19,8 +19,8 @@ from msgspec import Meta, Struct
 from elmore.checksums import (
     CheckedFile,
     FileRecord,
-    check_file,
     check_names,
+    checked_files,
     describe_file,
     verify_files,
 )
@@ -236,9 +236,11 @@ def _read_folder(folder: Path, *, verify: bool) -> tuple[Sequence[str], Vectors]
     for name in (VOCAB, VECTORS):
         if not (folder / name).is_file():
             raise FormatError(f"{folder} has {CONFIG} but no {name}; copy it again")
-    if verify:
-        for name, record in (said.files or {}).items():
-            check_file(folder / name, record)
+    with checked_files(folder, said.files or {}, verify=verify):
+        return _read_files(folder, said)
+
+
+def _read_files(folder: Path, said: StaticFile) -> tuple[Sequence[str], Vectors]:
     words = Vocab.load(folder / VOCAB).words
     expected = (said.n_words, said.dim)
     try:

@@ -20,8 +20,8 @@ from torch import Tensor
 from elmore.checksums import (
     CheckedFile,
     FileRecord,
-    check_file,
     check_names,
+    checked_files,
     describe_file,
     verify_files,
 )
@@ -131,9 +131,11 @@ def read_weights(folder: Path, content: TaskFile, *, verify: bool = True) -> dic
     path = folder / WEIGHTS
     if not path.is_file():
         raise FormatError(f"{folder} has {CONFIG} but no {WEIGHTS}; {_FIX}")
-    if verify:
-        for name, record in (content.files or {}).items():
-            check_file(folder / name, record, fix=_FIX)
+    with checked_files(folder, content.files or {}, fix=_FIX, verify=verify):
+        return _read_weights(path)
+
+
+def _read_weights(path: Path) -> dict[str, Tensor]:
     _, tensors = read_safetensors(path, "pt", fix=_FIX)
     for name, tensor in tensors.items():
         is_zero = tensor.isneginf() & name.endswith(".w")  # a mix has logarithms of its weights
