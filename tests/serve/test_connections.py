@@ -201,14 +201,24 @@ def test_requests_with_long_bodies_are_no_long_heads(running: Running) -> None:
     running.check_health()
 
 
-def test_the_longest_idle_connection_makes_room() -> None:
-    with started(header_timeout_s=PATIENCE_S) as running, ExitStack() as stack:
-        silent = [stack.enter_context(running.connect(GET)) for _ in range(30)]
+BODY = POST + b"Content-Type: application/json\r\nContent-Length: 8\r\n\r\n"
+LARGE = GET.replace(b"quick", b"large") + b"\r\n"
+
+
+@pytest.mark.parametrize(("sent", "rest"), [
+    (b"", GET), (GET, b""), (GET + b"\r\n" + GET, b""), (BODY, b'{"a": 1}' + GET), (LARGE, None),
+    (POST + b"Content-Length: 1000000\r\n\r\n" + bytes(400_000), None),
+])  # fmt: skip
+def test_who_has_waited_longest_for_a_client_makes_room(sent: bytes, rest: bytes | None) -> None:
+    patient = {"header_timeout_s": PATIENCE_S, "keep_alive_s": 60, "timeout_s": PATIENCE_S}
+    with started(**patient) as running, ExitStack() as stack:
+        slow = [stack.enter_context(running.connect(sent, 4096)) for _ in range(30)]
         assert httpx.get(f"{running.url}/quick", timeout=PATIENCE_S).text == "here"
-        assert running.n_connections <= 10
-        assert read_all(silent[0]) == b""  # closed
-        silent[-1].sendall(b"Connection: close\r\n\r\n")
-        assert read_all(silent[-1]).endswith(b"here")
+        wait_until(lambda: running.n_connections <= 10)
+        read_all(slow[0])  # which ends, as it was closed
+        if rest is not None:
+            slow[-1].sendall(rest + b"Connection: close\r\n\r\n")
+            assert read_all(slow[-1]).endswith(b"here")
 
 
 def test_no_connection_that_waits_for_an_answer_makes_room() -> None:
@@ -229,8 +239,7 @@ def test_no_connection_that_waits_for_an_answer_makes_room() -> None:
 
 
 def test_an_answer_that_is_never_read(running: Running) -> None:
-    asked = GET.replace(b"quick", b"large") + b"\r\n"
-    with running.connect(asked, n_buffered=4096):
+    with running.connect(LARGE, n_buffered=4096):
         wait_until(lambda: running.n_connections == 1)
         wait_until(lambda: running.n_connections == 0)
     running.check_health()

@@ -22,11 +22,11 @@ _MIN_BYTES_PER_S = 10_000  # of an answer that a client takes up
 
 
 class Connection(HttpToolsProtocol):
-    """A connection within limits."""
+    """A connection within limits; `waiting` has all that wait for their clients, oldest first."""
 
-    def __init__(self, limits: Limits, **given: Any) -> None:
+    def __init__(self, limits: Limits, waiting: "dict[Connection, None]", **given: Any) -> None:
         super().__init__(**given)
-        self.limits = limits
+        self.limits, self._waiting = limits, waiting
         self._deadline = time.monotonic() + limits.header_timeout_s  # while it is idle
         self._n_parsing = 0  # bytes that came since something was parsed
         self._refused = False
@@ -39,23 +39,26 @@ class Connection(HttpToolsProtocol):
         return is_answered and not self.transport.get_write_buffer_size()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection; above the limit in place of the one that has been idle longest."""
+        """Take a connection; above the limit in place of the one that has waited longest."""
         super().connection_made(transport)
         most = self.limits.max_connections
-        if len(self.connections) <= most:
-            return
-        others = [
-            one
-            for one in self.connections
-            if isinstance(one, Connection) and one is not self
-            and one.is_idle and not one.transport.is_closing()
-        ]  # fmt: skip
-        if others:
-            min(others, key=lambda one: one._deadline).transport.abort()
-        elif len(self.connections) > most + BACKLOG:
-            transport.abort()
-        else:
-            self.refuse(503, f"the server has {most} connections, its most; try again in a second")
+        if len(self.connections) > most:
+            oldest = next(iter(self._waiting), None)
+            if oldest is not None:
+                del self._waiting[oldest]
+                oldest.transport.abort()
+            elif len(self.connections) > most + BACKLOG:
+                transport.abort()
+            else:
+                self.refuse(
+                    503, f"the server has {most} connections, its most; try again in a second"
+                )
+        self._waiting[self] = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._waiting.pop(self, None)
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, unless the head of a request has grown too large."""
@@ -79,13 +82,17 @@ class Connection(HttpToolsProtocol):
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End a request."""
+        """End a request, which waits for the server from now on."""
         self._n_parsing = 0
         if not self._refused:
+            if not self.cycle.response_complete:
+                self._waiting.pop(self, None)
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Wait until the answer is read, and for the next request."""
+        if not self.pipeline:
+            self._waiting[self] = None
         limits, self._unread = self.limits, None
         self._deadline = time.monotonic() + limits.keep_alive_s + limits.header_timeout_s
         super().on_response_complete()

@@ -25,8 +25,8 @@ class Limits:
     timeout_s: float = 30.0
     """Seconds until a request that is not answered is given up (503)."""
     max_connections: int = 1000
-    """The most open connections; above it the one that has been idle longest is closed or, where
-    none is idle, the new one refused (503)."""
+    """The most open connections; above it the one that has waited longest for its client is closed
+    or, where all wait for the server, the new one refused (503)."""
     max_header_bytes: int = 16_384
     """The most bytes of a request's URL and headers (431)."""
     header_timeout_s: float = 10.0

@@ -40,7 +40,7 @@ class Server(uvicorn.Server):
     def __init__(
         self, app: FastAPI, limits: Limits, on_start: Callable[[], None] = lambda: None
     ) -> None:
-        connection: Any = partial(Connection, limits)
+        connection: Any = partial(Connection, limits, {})
         super().__init__(
             uvicorn.Config(
                 app,
