@@ -38,8 +38,10 @@ def test_the_same_predictions_in_a_child(method: str, tiny_elmo: Elmo) -> None:
     child.start()
     found = answers.get(timeout=300)
     child.join(60)
+    # After a spawn the model is loaded anew, and words are encoded in other batches.
+    atol = 0 if method == "fork" else 5e-6
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, other, rtol=0, atol=atol)
 
 
 def test_a_text_alone_or_among_others(tiny_elmo: Elmo) -> None:
