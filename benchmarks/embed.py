@@ -181,7 +181,7 @@ def measure(shape: str, precision: Precision, n_rounds: int) -> dict[str, Any]:
     config, n_wanted = SHAPES[shape]
     torch.manual_seed(0)
     bilm = BiLM(config)
-    elmo = Elmo(Pretrained(bilm, "whitespace"), precision=precision)
+    elmo = Elmo(Pretrained(bilm.config, bilm.arrays, "whitespace"), precision=precision)
     reference = Reference(bilm, elmo)
     texts = sentences(n_wanted)
     by_length = sorted(texts, key=len)
@@ -323,7 +323,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.peak_memory_of:
         config, n_wanted = SHAPES[arguments.peak_memory_of]
-        Elmo(Pretrained(BiLM(config), "whitespace")).encode_tokens(sentences(n_wanted))
+        Elmo(Pretrained(config, BiLM(config).arrays, "whitespace")).encode_tokens(
+            sentences(n_wanted)
+        )
         status = Path("/proc/self/status").read_text()  # getrusage counts the parent's peak too
         print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
         return

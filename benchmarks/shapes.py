@@ -86,7 +86,8 @@ def measure(
     score = trainer.held_out or trainer.score()
     n_tokens = trainer.update * trainer.tokens_per_update
     model = Pretrained(
-        bilm.eval(),
+        bilm.config,
+        bilm.arrays,
         recipe.corpus.tokenizer,
         corpus.vocab,
         normalization=recipe.corpus.normalization,

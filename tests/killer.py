@@ -27,7 +27,7 @@ import torch
 
 from elmore.cli.main import run
 from elmore.embed import corpus as embed_corpus
-from elmore.formats.checkpoint import read_checkpoint
+from elmore.pretrain.checkpoint import read_checkpoint
 from elmore.tasks.compare import RESULTS
 
 LONGEST_S = 120

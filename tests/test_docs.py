@@ -39,7 +39,7 @@ def write_models(folder: Path) -> None:
         ),
         lstm=LstmConfig(n_layers=2, cell_dim=1024, projection_dim=128),
     )
-    write_bilm_tf(Pretrained(BiLM(config), "english"), folder / "elmo-small")
+    write_bilm_tf(Pretrained(config, BiLM(config).arrays, "english"), folder / "elmo-small")
     shutil.copytree(ROOT / "tests/formats/many_langs/both", folder / "161")
 
 

@@ -23,7 +23,7 @@ from elmore.corpus.files import describe_text, read_texts
 from elmore.corpus.prepare import prepare
 from elmore.errors import DataError, FormatError
 from elmore.formats import read_pretrained, write_native
-from elmore.formats.safetensors_files import read_safetensors
+from elmore.formats.safetensors_files import parse_safetensors
 from elmore.stores import as_path
 from elmore.versions import Version, open_file, unchanged, version_of, versions_of
 from tests.corpus.changed_texts import CHANGES, change, change_at_read
@@ -204,15 +204,17 @@ def test_versions_differ(tmp_path: Path) -> None:
 def test_what_is_loaded_is_what_was_verified(
     tmp_path: Path, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_native(read_pretrained(tiny_model), tmp_path / "model")
+    model = read_pretrained(tiny_model)
+    write_native(model, tmp_path / "model")
     path = tmp_path / "model/model.safetensors"
 
-    def rewrite_and_read(*arguments: Any, **options: Any) -> Any:
+    def rewrite_and_parse(*arguments: Any, **options: Any) -> Any:
         change(path, "longer")  # whoever writes it, once its checksum was found right
-        return read_safetensors(*arguments, **options)
+        return parse_safetensors(*arguments, **options)
 
-    monkeypatch.setattr("elmore.formats.native.read_safetensors", rewrite_and_read)
-    with pytest.raises(DataError, match=r"model\.safetensors changed while it was read"):
+    monkeypatch.setattr("elmore.formats.native.parse_safetensors", rewrite_and_parse)
+    assert read_pretrained(tmp_path / "model").fingerprint() == model.fingerprint()
+    with pytest.raises(FormatError, match=r"model\.safetensors is damaged"):
         read_pretrained(tmp_path / "model")
 
 

@@ -1,10 +1,20 @@
-"""The shape of a biLM, checked when it is made. Needs no torch."""
+"""The shape of a biLM, checked when it is made, and the arrays that one has. Needs no torch."""
 
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy.typing as npt
 
 from elmore.checks import at_least, one_of
 from elmore.errors import ConfigError
+
+Array = npt.NDArray[Any]
+Arrays = Mapping[str, Array]
+"""The weights of a model by name: float32, or float16 as they were stored."""
+Shape = tuple[int, ...]
 
 Activation = Literal["relu", "tanh"]
 CharEncoding = Literal["bytes", "jamo", "bilm-tf", "alphabet"]
@@ -212,3 +222,47 @@ class BiLMConfig:
     def dim(self) -> int:
         """Dimensions of a token's vector on each layer: both directions together."""
         return 2 * self.lstm.projection_dim
+
+
+def canonical_json(config: BiLMConfig, **more: Any) -> str:
+    """Return what is hashed of a model: the same text for equal configurations."""
+    facts = {"config": dataclasses.asdict(config), **more}
+    return json.dumps(facts, sort_keys=True, separators=(",", ":"))
+
+
+def array_shapes(config: BiLMConfig) -> dict[str, Shape]:
+    """Return the name and the shape of every array of a model."""
+    return dict(_array_shapes(config))
+
+
+def _array_shapes(config: BiLMConfig) -> Iterator[tuple[str, Shape]]:
+    encoder, lstm = config.token_encoder, config.lstm
+    p, c, n_softmax = lstm.projection_dim, lstm.cell_dim, config.n_softmax_words
+    if (chars := encoder.chars) is not None:
+        n_filters = chars.n_filters
+        yield "token_encoder.char_cnn.embedding.weight", (chars.n_characters, chars.char_dim)
+        for k, (width, number) in enumerate(chars.filters):
+            at = f"token_encoder.char_cnn.convolutions.{k}"
+            yield f"{at}.weight", (number, chars.char_dim, width)
+            yield f"{at}.bias", (number,)
+        for k in range(chars.n_highway):
+            for linear in ("gate", "transform"):
+                at = f"token_encoder.char_cnn.highways.{k}.{linear}"
+                yield f"{at}.weight", (n_filters, n_filters)
+                yield f"{at}.bias", (n_filters,)
+    if (n_projected := encoder.projected_dim(p)) is not None:
+        yield "token_encoder.projection.weight", (p, n_projected)
+        yield "token_encoder.projection.bias", (p,)
+    if encoder.words is not None:
+        yield "token_encoder.words.weight", (encoder.words.n_words, encoder.words.dim)
+    for direction in ("forward_lstm", "backward_lstm"):
+        for k in range(lstm.n_layers):
+            at = f"{direction}.layers.{k}"  # gates in the order i, f, g, o
+            yield f"{at}.input_weight", (4 * c, p)
+            yield f"{at}.recurrent_weight", (4 * c, p)
+            yield f"{at}.bias", (4 * c,)
+            if lstm.has_projection:
+                yield f"{at}.projection", (p, c)
+    if n_softmax is not None:
+        yield "softmax.weight", (n_softmax, p)
+        yield "softmax.bias", (n_softmax,)

@@ -88,6 +88,23 @@ def checked_files(
         yield
 
 
+def read_checked(path: Path, expected: FileRecord | None, *, fix: str = _FIX) -> bytes:
+    """Return the bytes of a file, which are those that were checked: it is read once.
+
+    Without a record they are whatever the file holds.
+    """
+    if not path.is_file():
+        raise FormatError(f"{path} is missing; {fix}")
+    if expected is None:
+        return path.read_bytes()
+    with path.open("rb") as file:
+        content = file.read(expected.size + 1)
+    if len(content) == expected.size and checksum_bytes(content) == expected.xxh3:
+        return content
+    check_file(path, expected, fix=fix)  # which says what is wrong
+    raise FormatError(f"{path} changed while it was read; try again")
+
+
 def check_names(names: Iterable[str], where: object) -> None:
     """Refuse names of data files that lead out of the folder of their metadata, `where`."""
     for name in names:

@@ -147,7 +147,9 @@ def test_ids_are_what_the_network_reads(tiny_elmo: Elmo) -> None:
 
 def test_a_word_outside_a_table_without_unknown_is_named() -> None:
     config = BiLMConfig(TokenEncoderConfig(words=WordTableConfig(3, 2)), LstmConfig(1, 4, 2))
-    elmo = Elmo(Pretrained(BiLM(config), "whitespace", Vocab(["<S>", "</S>", "bank"])))
+    elmo = Elmo(
+        Pretrained(config, BiLM(config).arrays, "whitespace", Vocab(["<S>", "</S>", "bank"]))
+    )
     assert elmo.encode_tokens(["bank"])[0].vectors.shape == (1, 4)
     with pytest.raises(DataError, match="'river' is not in the vocabulary"):
         elmo.encode_tokens(["river bank"])

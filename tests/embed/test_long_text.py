@@ -45,7 +45,7 @@ def test_ten_thousand_tokens_take_less_than_a_gigabyte(tmp_path: Path) -> None:
         ),
         lstm=LstmConfig(n_layers=2, cell_dim=1024, projection_dim=128),
     )
-    write_native(Pretrained(BiLM(config), "whitespace"), tmp_path / "small")
+    write_native(Pretrained(config, BiLM(config).arrays, "whitespace"), tmp_path / "small")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "small")],
         check=True,

@@ -52,7 +52,7 @@ def test_cosine_at_the_original_shape() -> None:
     config = BiLMConfig(
         TokenEncoderConfig(CharCnnConfig(16, FILTERS, 2, "relu")), LstmConfig(2, 4096, 512)
     )
-    check(Pretrained(BiLM(config), "whitespace"))
+    check(Pretrained(config, BiLM(config).arrays, "whitespace"))
 
 
 def test_every_way_of_multiplying_agrees() -> None:

@@ -30,7 +30,7 @@ def model() -> Pretrained:
     words = Vocab(["<S>", "</S>", "<UNK>", "bank"])
     cnn = CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=1, activation="relu")
     bilm = BiLM(BiLMConfig(TokenEncoderConfig(cnn), LstmConfig(2, 6, 3), len(words)))
-    return Pretrained(bilm, "english", words, TRAINING, "NFC")
+    return Pretrained(bilm.config, bilm.arrays, "english", words, TRAINING, "NFC")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_revision_is_kept(hub: Hub, model: Pretrained) -> None:
     Elmo(model).push_to_hub("me/elmo")
     first = hub.repositories["me/elmo"].branches["main"]
     torch.manual_seed(1)
-    other = replace(model, bilm=BiLM(model.bilm.config))
+    other = replace(model, arrays=BiLM(model.config).arrays)
     Elmo(other).push_to_hub("me/elmo")
     Elmo(model).push_to_hub("me/elmo", revision="v1")
     assert read_pretrained("hf://me/elmo").fingerprint() == other.fingerprint()

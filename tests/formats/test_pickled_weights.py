@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -44,15 +45,16 @@ def test_tensors_are_those_of_torch(tmp_path: Path, is_zip: bool, cls: Any) -> N
     expected = torch.load(path, weights_only=True)
     assert list(found) == list(expected)
     for name, tensor in expected.items():
-        assert found[name].dtype == tensor.dtype
-        assert torch.equal(found[name], tensor), name
+        assert found[name].dtype == (np.float16 if name == "half" else np.float32)
+        np.testing.assert_array_equal(found[name], tensor.detach().float().numpy(), err_msg=name)
 
 
 @pytest.mark.parametrize("is_zip", [True, False])
 def test_the_state_dict_of_a_module_has_metadata(tmp_path: Path, is_zip: bool) -> None:
     module = nn.Linear(3, 2)
     torch.save(module.state_dict(), tmp_path / "w", _use_new_zipfile_serialization=is_zip)
-    assert torch.equal(read_state_dict(tmp_path / "w")["weight"], module.weight)
+    weight = read_state_dict(tmp_path / "w")["weight"]
+    np.testing.assert_array_equal(weight, module.weight.detach())
 
 
 class Calls:

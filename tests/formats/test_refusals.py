@@ -40,7 +40,7 @@ def model() -> Pretrained:
     config = BiLMConfig(
         TokenEncoderConfig(CharCnnConfig(3, ((1, 2),), 1, "relu")), LstmConfig(1, 4, 3), len(WORDS)
     )
-    return Pretrained(BiLM(config), "whitespace", Vocab(WORDS))
+    return Pretrained(config, BiLM(config).arrays, "whitespace", Vocab(WORDS))
 
 
 @pytest.fixture
@@ -214,7 +214,9 @@ def test_a_hub_name_is_read_from_the_cache_when_offline(
 
 def test_a_word_table_needs_the_sentence_marks(tmp_path: Path) -> None:
     config = BiLMConfig(TokenEncoderConfig(words=WordTableConfig(2, 3)), LstmConfig(1, 4, 3))
-    write_native(Pretrained(BiLM(config), "whitespace", Vocab(["a", "<UNK>"])), tmp_path / "m")
+    write_native(
+        Pretrained(config, BiLM(config).arrays, "whitespace", Vocab(["a", "<UNK>"])), tmp_path / "m"
+    )
     with pytest.raises(FormatError, match="lacks <S>"):
         read_pretrained(tmp_path / "m")
 
@@ -223,7 +225,7 @@ def test_a_vocabulary_beside_a_folder_without_one(tmp_path: Path) -> None:
     config = BiLMConfig(
         TokenEncoderConfig(CharCnnConfig(3, ((1, 2),), 1, "relu")), LstmConfig(1, 4, 3)
     )
-    write_native(Pretrained(BiLM(config), "whitespace"), tmp_path / "m")
+    write_native(Pretrained(config, BiLM(config).arrays, "whitespace"), tmp_path / "m")
     Vocab(WORDS).save(tmp_path / "words.txt")
     assert read_pretrained(tmp_path / "m", tmp_path / "words.txt").vocab is not None
     Vocab(WORDS).save(tmp_path / "m/vocab.txt")

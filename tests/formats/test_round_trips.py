@@ -1,5 +1,6 @@
 """What is written can be read, from wherever it was moved to, with every array equal."""
 
+import io
 import json
 import shutil
 import unicodedata
@@ -19,10 +20,12 @@ from elmore.bilm_config import (
     LstmConfig,
     TokenEncoderConfig,
     WordTableConfig,
+    array_shapes,
 )
 from elmore.errors import ConfigError, FormatError
 from elmore.formats import (
     Pretrained,
+    read_bilm_tf,
     read_bilm_tf_folder,
     read_native,
     read_pretrained,
@@ -52,9 +55,8 @@ def arrays(path: Path) -> dict[str, Any]:
 
 def model(config: BiLMConfig, vocab: list[str] | None) -> Pretrained:
     torch.manual_seed(0)
-    return Pretrained(
-        BiLM(config), "whitespace", Vocab(vocab) if vocab else None, {"n_train_tokens": 7}
-    )
+    words = Vocab(vocab) if vocab else None
+    return Pretrained(config, BiLM(config).arrays, "whitespace", words, {"n_train_tokens": 7})
 
 
 MODELS = {
@@ -77,7 +79,7 @@ def test_published_to_ours_to_published(tmp_path: Path, name: str) -> None:
     write_bilm_tf(read_pretrained(tmp_path / "two"), tmp_path / "three")
     files = {path.name for path in (tmp_path / "one").iterdir()}
     assert files == {path.name for path in (tmp_path / "three").iterdir()}
-    assert ("softmax.hdf5" in files) == (MODELS[name].bilm.softmax is not None)
+    assert ("softmax.hdf5" in files) == (MODELS[name].config.n_softmax_words is not None)
     for file in files - {"options.json", "vocab.txt"}:
         before, after = arrays(tmp_path / "one" / file), arrays(tmp_path / "three" / file)
         assert before.keys() == after.keys()
@@ -106,12 +108,47 @@ def test_ours_is_complete_in_itself(
     shutil.move(tmp_path / "here", tmp_path / "elsewhere")
     monkeypatch.chdir(tmp_path)
     found = read_native(Path("elsewhere"))
-    assert found.bilm.config == MODELS[name].bilm.config
+    assert found.config == MODELS[name].config
     assert found.training == {"n_train_tokens": 7}
     assert (found.vocab and found.vocab.words) == (MODELS[name].vocab and MODELS[name].vocab.words)  # type: ignore[union-attr]
-    for key, tensor in MODELS[name].bilm.state_dict().items():
-        assert torch.equal(found.bilm.state_dict()[key], tensor), key
+    for key, array in MODELS[name].arrays.items():
+        np.testing.assert_array_equal(found.arrays[key], array, err_msg=key)
     assert str(tmp_path) not in (tmp_path / "elsewhere/config.json").read_text()
+
+
+def test_every_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what was checked is what is loaded."""
+    write_native(MODELS["softmax"], tmp_path / "m")
+    write_bilm_tf(MODELS["softmax"], tmp_path / "published")
+    opened: list[str] = []
+    open_file, open_hdf5 = io.open, h5py.File
+
+    def counted(opener: Any) -> Any:
+        def call(path: Any, *arguments: Any, **options: Any) -> Any:
+            opened.append(Path(path).name)
+            return opener(path, *arguments, **options)
+
+        return call
+
+    monkeypatch.setattr(io, "open", counted(open_file))
+    read_pretrained(tmp_path / "m")
+    assert sorted(opened) == ["config.json", "model.safetensors", "vocab.txt"]
+    opened.clear()
+    monkeypatch.setattr(h5py, "File", counted(open_hdf5))
+    folder = tmp_path / "published"
+    read_bilm_tf(
+        folder / "options.json", folder / "weights.hdf5",
+        softmax=folder / "softmax.hdf5", vocab=folder / "vocab.txt",
+    )  # fmt: skip
+    assert sorted(opened) == ["options.json", "softmax.hdf5", "vocab.txt", "weights.hdf5"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_arrays_of_a_network_are_those_of_its_configuration(name: str) -> None:
+    found = MODELS[name]
+    shapes = {key: tuple(value.shape) for key, value in BiLM(found.config).state_dict().items()}
+    assert array_shapes(found.config) == shapes
+    assert {key: array.shape for key, array in found.arrays.items()} == shapes
 
 
 def test_what_only_our_folder_holds(tmp_path: Path) -> None:
@@ -138,11 +175,20 @@ def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
 
 
-def test_half_precision_is_read_as_float32(tmp_path: Path) -> None:
+def test_half_precision_is_read_as_it_is_stored(tmp_path: Path) -> None:
     write_native(MODELS["characters"], tmp_path / "half", dtype="float16")
-    for key, tensor in read_native(tmp_path / "half").bilm.state_dict().items():
+    half = read_native(tmp_path / "half")
+    for key, array in half.arrays.items():
+        assert array.dtype == np.float16
+        np.testing.assert_array_equal(array, MODELS["characters"].arrays[key].astype(np.float16))
+    wide = {name: array.astype(np.float32) for name, array in half.arrays.items()}
+    assert replace(half, arrays=wide).fingerprint() == half.fingerprint()  # of the values
+    network = BiLM.from_arrays(half.config, half.arrays)
+    for key, tensor in network.state_dict().items():
         assert tensor.dtype == torch.float32
-        assert torch.equal(tensor, MODELS["characters"].bilm.state_dict()[key].half().float())
+        np.testing.assert_array_equal(tensor.numpy(), wide[key])
+    write_bilm_tf(half, tmp_path / "published")
+    assert read_bilm_tf_folder(tmp_path / "published").fingerprint() == half.fingerprint()
 
 
 def test_saved_by_its_user(tiny_model: Path, tmp_path: Path) -> None:
@@ -159,7 +205,7 @@ def test_both_counts_of_characters_are_read(tmp_path: Path, n_characters: int) -
     options = json.loads((tmp_path / "m/options.json").read_text())
     options["char_cnn"]["n_characters"] = n_characters
     (tmp_path / "m/options.json").write_text(json.dumps(options))
-    assert read_bilm_tf_folder(tmp_path / "m").bilm.config == MODELS["characters"].bilm.config
+    assert read_bilm_tf_folder(tmp_path / "m").config == MODELS["characters"].config
 
 
 def test_fields_that_options_may_lack(tmp_path: Path) -> None:
@@ -176,7 +222,7 @@ def test_fields_that_options_may_lack(tmp_path: Path) -> None:
         del options["lstm"][key]
     del options["char_cnn"]["n_highway"]
     (tmp_path / "m/options.json").write_text(json.dumps(options))
-    assert read_bilm_tf_folder(tmp_path / "m").bilm.config == plain.bilm.config
+    assert read_bilm_tf_folder(tmp_path / "m").config == plain.config
 
 
 def test_word_vectors(tmp_path: Path) -> None:
@@ -193,10 +239,10 @@ def test_characters_and_words(tmp_path: Path) -> None:
         TokenEncoderConfig(CHARACTERS, WordTableConfig(5, 3)), LstmConfig(2, 6, 3), 5
     )
     written = model(config, WORDS)
-    torch.nn.init.normal_(written.bilm.token_encoder.words.weight)
+    written.arrays["token_encoder.words.weight"][...] = np.random.default_rng(1).normal(size=(5, 3))
     write_native(written, tmp_path / "model")
     read = read_native(tmp_path / "model")
-    assert read.bilm.config == config
+    assert read.config == config
     assert read.fingerprint() == written.fingerprint()
     with pytest.raises(ConfigError, match="word table to its characters, which bilm-tf cannot"):
         write_bilm_tf(read, tmp_path / "published")
@@ -206,28 +252,23 @@ def test_characters_and_words(tmp_path: Path) -> None:
 def test_a_word_outside_the_table_has_its_characters(tmp_path: Path) -> None:
     config = BiLMConfig(TokenEncoderConfig(CHARACTERS, WordTableConfig(5, 3)), LstmConfig(2, 6, 3))
     written = model(config, WORDS)
-    table = written.bilm.token_encoder.words.weight
-    torch.nn.init.normal_(table)
+    table = written.arrays["token_encoder.words.weight"]
+    table[...] = np.random.default_rng(1).normal(size=(5, 3))
     write_native(written, tmp_path / "model")
     elmo = Elmo.from_pretrained(tmp_path / "model")
-    spelled = Elmo(replace(written, bilm=_without_table(written.bilm), vocab=None))
+    spelled = Elmo(_without_table(written))
     words = ["bank", "banker", "은행"]
     difference = elmo.word_vectors(words) - spelled.word_vectors(words)
     np.testing.assert_array_equal(difference[1], 0)
-    np.testing.assert_allclose(difference[[0, 2]], table[[3, 4]].detach(), atol=1e-6)
+    np.testing.assert_allclose(difference[[0, 2]], table[[3, 4]], atol=1e-6)
     ids = elmo.ids([["bank", "banker"]])
     assert ids.ids[0, :, -1].tolist() == [1, 4, 0, 2]  # the marks have rows too
 
 
-def _without_table(bilm: BiLM) -> BiLM:
-    made = BiLM(replace(bilm.config, token_encoder=TokenEncoderConfig(CHARACTERS)))
-    weights = {
-        name: tensor
-        for name, tensor in bilm.state_dict().items()
-        if not name.startswith("token_encoder.words.")
-    }
-    made.load_state_dict(weights)
-    return made
+def _without_table(model: Pretrained) -> Pretrained:
+    config = replace(model.config, token_encoder=TokenEncoderConfig(CHARACTERS))
+    arrays = {name: model.arrays[name] for name in array_shapes(config)}
+    return Pretrained(config, arrays, "whitespace")
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,9 @@ def small_model(*, table: bool) -> Pretrained:
     ones = dict.fromkeys((0, 1, "context"), np.ones(6, np.float32))
     ones["expected"] = np.ones(3, np.float32)
     calibration = Calibration(ones, ones, 10, ("a.txt",))
-    return Pretrained(BiLM(config), "whitespace", Vocab(WORDS), {"epochs": 1}, None, calibration)
+    return Pretrained(
+        config, BiLM(config).arrays, "whitespace", Vocab(WORDS), {"epochs": 1}, None, calibration
+    )
 
 
 @cache

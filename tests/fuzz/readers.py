@@ -38,8 +38,8 @@ from elmore.formats import (
     write_native,
     write_word_vectors,
 )
-from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.metadata import convert_metadata
+from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.pretrain.recipes import (
     RunFile,
     bundled_recipes,
@@ -75,8 +75,8 @@ MANY_LANGS = Path(__file__).resolve().parents[1] / "formats/many_langs"
 
 def _facts(folder: Path) -> Any:
     model = read_pretrained(folder)
-    for name, tensor in model.bilm.state_dict().items():
-        assert tensor.isfinite().all(), f"{name} is not finite"
+    for name, array in model.arrays.items():
+        assert np.isfinite(array).all(), f"{name} is not finite"
     calibration = model.calibration and model.calibration.fingerprint()
     return model.fingerprint(), model.tokenizer, model.normalization, calibration
 

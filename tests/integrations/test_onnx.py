@@ -43,13 +43,13 @@ def model(config: BiLMConfig, *, words: bool = False) -> Pretrained:
     bilm = BiLM(config).requires_grad_(False).eval()
     for weight in bilm.parameters():
         weight.copy_(0.5 * torch.randn_like(weight))  # so that clips bite, and tables are not zero
-    return Pretrained(bilm, "whitespace", Vocab(WORDS) if words else None)
+    return Pretrained(bilm.config, bilm.arrays, "whitespace", Vocab(WORDS) if words else None)
 
 
 def fine_tuned(start: Pretrained) -> Pretrained:
     """A model of ELMoForManyLangs with a softmax, and a vocabulary of elmore's training."""
     bilm = new_bilm(read_recipe("tiny"), Vocab(WORDS), Start(start, new_vocabulary=True))
-    return Pretrained(bilm.eval(), "whitespace", Vocab(WORDS), alphabet=start.alphabet)
+    return Pretrained(bilm.config, bilm.arrays, "whitespace", Vocab(WORDS), alphabet=start.alphabet)
 
 
 MODELS = {

@@ -33,14 +33,14 @@ def scoring_model() -> Pretrained:
     with torch.no_grad():
         for parameter in bilm.parameters():
             parameter.mul_(1.5)
-    return Pretrained(bilm, "whitespace", Vocab(WORDS))
+    return Pretrained(bilm.config, bilm.arrays, "whitespace", Vocab(WORDS))
 
 
 @pytest.mark.parametrize("engine", ["fast", "textbook"])
 def test_their_softmax_is_what_scores_says(engine: Any) -> None:
     model = scoring_model()
     assert model.vocab is not None
-    softmax = model.bilm.softmax
+    softmax = BiLM.from_arrays(model.config, model.arrays).softmax
     assert softmax is not None
     elmo = Elmo(model, engine=engine)
     for scores, context in zip(

@@ -40,7 +40,7 @@ def test_gradients_of_every_weight_with_clips_that_bite() -> None:
             parameter.mul_(1.5)
         bilm.token_encoder.char_cnn.embedding.weight[0] = 0  # type: ignore[index, union-attr]
     layer = ElmoLayer(bilm, freeze=False, norm="token").double()
-    batch = Elmo(Pretrained(bilm, "whitespace")).ids(TEXTS)
+    batch = Elmo(Pretrained(bilm.config, bilm.arrays, "whitespace")).ids(TEXTS)
     clipped = bilm(batch.ids).state
     assert (clipped.forward.c.abs() == 0.2).any()
     assert (clipped.forward.h.abs() == 0.1).any()
@@ -57,7 +57,7 @@ def test_gradients_of_every_weight_with_clips_that_bite() -> None:
 
 def test_frozen_means_frozen() -> None:
     layer = ElmoLayer(small_bilm(), n_mixes=2)
-    batch = Elmo(Pretrained(layer.bilm, "whitespace")).ids(TEXTS)
+    batch = Elmo(Pretrained(layer.bilm.config, layer.bilm.arrays, "whitespace")).ids(TEXTS)
     sum(mix.sum() for mix in layer(batch.ids).mixes).backward()
     with_gradient = {name for name, p in layer.named_parameters() if p.grad is not None}
     assert with_gradient == {"mixes.0.w", "mixes.0.gamma", "mixes.1.w", "mixes.1.gamma"}
@@ -65,7 +65,7 @@ def test_frozen_means_frozen() -> None:
 
 def test_an_elmo_made_during_fine_tuning_leaves_it_to_learn() -> None:
     layer = ElmoLayer(small_bilm(), freeze=False)
-    elmo = Elmo(Pretrained(layer.bilm, "whitespace"))
+    elmo = Elmo(Pretrained(layer.bilm.config, layer.bilm.arrays, "whitespace"))
     before = elmo.encode_tokens(TEXTS)[0].vectors
     assert all(weight.requires_grad for weight in layer.bilm.parameters())
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from elmore.errors import ConfigError
-from elmore.formats.checkpoint import read_checkpoint
+from elmore.pretrain.checkpoint import read_checkpoint
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.run import pretrain
 from tests.pretrain.small_runs import small, small_flags, start, write_text, write_vectors

@@ -37,7 +37,7 @@ def model(n_words: int | None = len(VOCAB)) -> Pretrained:
     with torch.no_grad():
         for parameter in bilm.parameters():
             parameter.mul_(2)  # so that words are told apart
-    return Pretrained(bilm, "whitespace", None if n_words is None else VOCAB)
+    return Pretrained(bilm.config, bilm.arrays, "whitespace", None if n_words is None else VOCAB)
 
 
 def texts(n: int = 40) -> list[list[str]]:
@@ -48,7 +48,8 @@ def texts(n: int = 40) -> list[list[str]]:
 
 
 def textbook(found: Pretrained, text: list[str]) -> Score:
-    bilm, softmax = found.bilm, found.bilm.softmax
+    bilm = BiLM.from_arrays(found.config, found.arrays)
+    softmax = bilm.softmax
     assert softmax is not None
     tokens = ["<S>", *text, "</S>"]
     char_ids = torch.from_numpy(byte_ids(tokens, 12)).long()

@@ -18,7 +18,7 @@ from elmore.cli.main import run as run_elmore
 from elmore.corpus.files import fingerprint
 from elmore.errors import ConfigError, ElmoreWarning
 from elmore.formats import read_pretrained
-from elmore.formats.checkpoint import read_checkpoint
+from elmore.pretrain.checkpoint import read_checkpoint
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.initial_network import Start
 from elmore.pretrain.metrics import read_metrics

@@ -18,7 +18,7 @@ from elmore.cli.main import run as run_elmore
 from elmore.corpus.shards import Corpus, Split
 from elmore.errors import ConfigError
 from elmore.formats import read_bilm_tf_folder, read_native, write_bilm_tf
-from elmore.formats.checkpoint import read_checkpoint
+from elmore.pretrain.checkpoint import read_checkpoint
 from elmore.pretrain.metrics import read_metrics
 from elmore.pretrain.perplexity import NOTHING, Score, score_texts
 from elmore.pretrain.run import PretrainResult, pretrain
@@ -130,10 +130,10 @@ def test_the_model_folder_is_one_like_any_other(
     ) == 0  # fmt: skip
     for name in ("written", "converted"):
         published = read_bilm_tf_folder(tmp_path / name)
-        shape = model.bilm.config
+        shape = model.config
         # which it does not store
         chars = replace(shape.token_encoder.chars, char_encoding="bilm-tf")
-        assert published.bilm.config == replace(shape, token_encoder=TokenEncoderConfig(chars))
+        assert published.config == replace(shape, token_encoder=TokenEncoderConfig(chars))
         theirs = total(published, held_out)
         assert theirs.forward == pytest.approx(ours.forward, rel=1e-6)
         assert theirs.backward == pytest.approx(ours.backward, rel=1e-6)

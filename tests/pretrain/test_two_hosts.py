@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from elmore.formats.checkpoint import read_checkpoint
+from elmore.pretrain.checkpoint import read_checkpoint
 from elmore.pretrain.run import pretrain
 from tests.pretrain.small_runs import small, small_flags, write_text
 from tests.pretrain.test_distributed import RUN, check_close

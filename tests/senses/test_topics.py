@@ -25,7 +25,7 @@ def test_the_topic_by_a_word_table(english: Elmo) -> None:
     bilm = BiLM(config)
     table = torch.randn(len(vocab), 4, generator=torch.Generator().manual_seed(1))
     bilm.token_encoder.words.weight.data = table
-    elmo = Elmo(Pretrained(bilm, "whitespace", vocab))
+    elmo = Elmo(Pretrained(bilm.config, bilm.arrays, "whitespace", vocab))
     (found,) = topic_vectors(elmo, [Occurrence("x", ("x", "River", "the", "nowhere"), 0)])
     the, river = (table - table.mean(dim=0))[[3, 4]].numpy()
     weights = 1e-4 / (1e-4 + vocab.zipf()[[3, 4]])

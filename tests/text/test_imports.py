@@ -1,4 +1,4 @@
-"""Text needs no torch, which takes seconds to import."""
+"""Texts, corpora and model folders need no torch, which takes seconds to import."""
 
 import subprocess
 import sys
@@ -6,7 +6,10 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["elmore", "elmore.text"])
+@pytest.mark.parametrize(
+    "module",
+    ["elmore", "elmore.bilm_config", "elmore.text", "elmore.formats", "elmore.corpus.shards"],
+)
 def test_no_torch(module: str) -> None:
     program = f"import sys, {module}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

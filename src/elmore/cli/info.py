@@ -25,10 +25,10 @@ def info(model: str = "en") -> None:
     from elmore.formats import Pretrained, model_folder, read_pretrained, unchecked_weights
 
     def facts_of(found: Pretrained) -> dict[str, Any]:
-        config = found.bilm.config
+        config = found.config
         lstm = config.lstm
         facts: dict[str, Any] = {
-            "parameters": sum(p.numel() for p in found.bilm.parameters()),
+            "parameters": sum(array.size for array in found.arrays.values()),
             "dim": config.dim,
             "layers": lstm.n_layers + 1,
         }

@@ -20,8 +20,8 @@ from elmore.corpus.shards import Corpus
 from elmore.corpus.word_ids import Numbering
 from elmore.doctor.corpus_stats import CorpusStats, n_tokens
 from elmore.doctor.cost import TrainingState
-from elmore.formats.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.batches import Streams
+from elmore.pretrain.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.initial_network import new_bilm

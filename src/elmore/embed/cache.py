@@ -39,7 +39,7 @@ def read_cached_words(path: Path, model: Pretrained, name: str | Path) -> WordVe
             f"{path} has a row for each word of a vocabulary, and {name} "
             "has none; name it with vocab= (--vocab)"
         )
-    rows = read_word_vectors(path, model.vocab, model.bilm.config.lstm.projection_dim)
+    rows = read_word_vectors(path, model.vocab, model.config.lstm.projection_dim)
     return WordVectors(model.vocab, torch.from_numpy(rows))
 
 

@@ -1,5 +1,6 @@
 """Texts in, arrays out: `Elmo`, the network for everyone who wants vectors, without gradients."""
 
+import dataclasses
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -66,13 +67,16 @@ class Elmo:
                 f"Elmo.from_pretrained({str(model)!r})"
             )
         try:
-            model.bilm.to(device)
+            self.bilm = BiLM.from_arrays(model.config, model.arrays).to(device)
+            """The network, frozen; give it to an `ElmoLayer` to train a task on it."""
         except (AssertionError, RuntimeError) as error:  # torch has both for a device that is not
             raise ConfigError(f"the model cannot be put on {device}: {error}") from None
-        self.model = model
+        # Its arrays are those of the network, also when that is trained further.
+        self.model = dataclasses.replace(model, arrays=self.bilm.arrays)
         self.tokenizer = choose_tokenizer(model, tokenizer)
         self.reader = Reader(
-            model,
+            self.bilm,
+            model.encoder,
             max_batch_tokens=max_batch_tokens,
             cache_words=cache_words,
             word_vectors=word_vectors,
@@ -136,7 +140,6 @@ class Elmo:
         """
         name_or_path = with_revision(name_or_path, revision)
         model = read_pretrained(name_or_path, Path(vocab) if vocab else None, verify=verify)
-        model.bilm.requires_grad_(False)
         cached = None
         if word_vectors is not None:
             cached = read_cached_words(Path(word_vectors), model, name_or_path)
@@ -200,14 +203,9 @@ class Elmo:
         self._mix = deepcopy(mix).requires_grad_(False).to(self.reader.device).eval()
 
     @property
-    def bilm(self) -> BiLM:
-        """The network, which is shared; give it to an `ElmoLayer` to train a task on it."""
-        return self.model.bilm
-
-    @property
     def config(self) -> BiLMConfig:
         """The shape of the network."""
-        return self.model.bilm.config
+        return self.model.config
 
     def fingerprint(self) -> dict[str, str]:
         """Return all that decides the vectors to the last bit, apart from the text."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from elmore.bilm_config import DType
 from elmore.checks import one_of
@@ -57,7 +58,7 @@ def encode_words(
                 everything, which, elmo.mix, keep_sentence_marks=keep_sentence_marks
             )
             if calibration is not None:
-                chosen = calibration.standardize(chosen, which)
+                chosen = standardized(chosen, calibration, which)
             vectors[which] = convert(chosen)
         found[i] = TokenVectors(text.tokens, vectors if several else vectors[layers], text.spans)
         on_progress(len(text.tokens))
@@ -85,6 +86,12 @@ def encode_pooled(
         pooled[i] = pool(select_layers(everything, layers, elmo.mix), pooling)
         on_progress(len(texts[i].tokens))
     return convert(pooled)
+
+
+def standardized(vectors: Tensor, calibration: Calibration, layers: Any) -> Tensor:
+    """Return vectors of a layer with mean 0 and deviation 1 in each dimension."""
+    found = calibration.standardize(vectors.numpy(force=True), layers)
+    return torch.from_numpy(found).to(vectors.device)
 
 
 def _calibration(model: Pretrained) -> Calibration:

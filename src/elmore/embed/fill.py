@@ -68,7 +68,7 @@ class Filler:
     """Predicts words at positions of texts."""
 
     def __init__(self, elmo: "Elmo") -> None:
-        softmax, vocab = softmax_of(elmo.model, "predict")
+        softmax, vocab = softmax_of(elmo, "predict")
         self.elmo, self.softmax, self.vocab = elmo, softmax, vocab
         self.log_prior = torch.from_numpy(vocab.zipf()).log().to(softmax.bias.device)
         """(V,) log p(w)."""

@@ -124,7 +124,7 @@ def _hash_at(elmo: "Elmo") -> str | None:
 def copied(elmo: "Elmo") -> "Elmo":
     """Return an independent `Elmo` that gives the same vectors."""
     made = type(elmo)(
-        replace(elmo.model, bilm=deepcopy(elmo.model.bilm)),
+        replace(elmo.model, arrays=deepcopy(elmo.bilm).arrays),
         tokenizer=_tokenizer_state(elmo.tokenizer),
         word_vectors=fixed_words(elmo.cache),
         **elmo._options,

@@ -19,10 +19,9 @@ from elmore.embed.precision import PrecisionName, resolve_precision
 from elmore.engine import Engine, FastEngine, PackedSentences, TextbookEngine
 from elmore.engine.batching import token_budget_batches
 from elmore.errors import ConfigError
-from elmore.formats import Pretrained
-from elmore.model.bilm import BiLMState
+from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.lstm import LstmState
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE
+from elmore.text import BEGIN_SENTENCE, END_SENTENCE, IdEncoder
 
 EngineName = Literal["auto", "fast", "textbook"]
 
@@ -57,11 +56,12 @@ class CarriedState:
 
 
 class Reader:
-    """Runs a model over texts of words."""
+    """Runs a network over texts of words."""
 
     def __init__(
         self,
-        model: Pretrained,
+        bilm: BiLM,
+        encoder: IdEncoder,
         *,
         max_batch_tokens: int,
         cache_words: int,
@@ -72,8 +72,7 @@ class Reader:
         if max_batch_tokens < 1:
             raise ConfigError(f"max_batch_tokens is {max_batch_tokens}; expected at least 1")
         one_of(EngineName, engine=engine)
-        self.bilm = model.bilm
-        self.encoder = model.encoder
+        self.bilm, self.encoder = bilm, encoder
         self.max_batch_tokens = max_batch_tokens
         self.device = next(self.bilm.parameters()).device
         if engine == "fast" and self.device.type != "cpu":

@@ -10,7 +10,6 @@ from elmore.embed.results import WordScores
 from elmore.embed.texts import TokenizedText
 from elmore.engine.word_scorer import word_log_probs
 from elmore.errors import FormatError
-from elmore.formats import Pretrained
 from elmore.model.softmax import Softmax
 from elmore.text import Vocab
 
@@ -20,19 +19,20 @@ if TYPE_CHECKING:
 _WORDS = slice(1, -1)  # all tokens but the sentence marks
 
 
-def softmax_of(model: Pretrained, purpose: str) -> tuple[Softmax, Vocab]:
+def softmax_of(elmo: "Elmo", purpose: str) -> tuple[Softmax, Vocab]:
     """Return the softmax of a model and its words, which `purpose` needs."""
-    if model.bilm.softmax is None or model.vocab is None:
+    softmax, vocab = elmo.bilm.softmax, elmo.model.vocab
+    if softmax is None or vocab is None:
         raise FormatError(
             f"this model came without its softmax, so it cannot {purpose} words; "
             "put the published softmax HDF5 and vocabulary into its folder"
         )
-    return model.bilm.softmax, model.vocab
+    return softmax, vocab
 
 
 def score_words(elmo: "Elmo", texts: Sequence[TokenizedText]) -> list[WordScores]:
     """Do what `Elmo.scores` says; each text is scored by itself, so no batch changes it."""
-    softmax, vocab = softmax_of(elmo.model, "score")
+    softmax, vocab = softmax_of(elmo, "score")
     found: dict[int, WordScores] = {}
     for i, layers in elmo.reader.read([text.tokens for text in texts]):
         tokens = texts[i].tokens

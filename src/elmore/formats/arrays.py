@@ -1,11 +1,13 @@
 """The strictness that every format shares: arrays are all there, no others, of the right shape."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from elmore.errors import FormatError
+import numpy as np
 
-Shape = tuple[int, ...]
+from elmore.bilm_config import Arrays, Shape
+from elmore.errors import FormatError
 
 
 def check_arrays(found: Mapping[str, Shape], expected: Mapping[str, Shape], where: Path) -> None:
@@ -24,6 +26,22 @@ def check_arrays(found: Mapping[str, Shape], expected: Mapping[str, Shape], wher
                 f"{where}: {name} has shape {found[name]}, expected {shape}; "
                 "check that it belongs to this configuration"
             )
+
+
+def shapes_of(arrays: Arrays) -> dict[str, Shape]:
+    """Return the shape of each array by its name."""
+    return {name: array.shape for name, array in arrays.items()}
+
+
+def not_finite(arrays: Arrays) -> list[str]:
+    """Return the names of arrays with values that are not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        # The sum alone is fast; it may overflow where no value did.
+        return [
+            name
+            for name, array in arrays.items()
+            if not math.isfinite(array.sum(dtype=np.float32)) and not np.isfinite(array).all()
+        ]
 
 
 def _some(names: list[str]) -> str:

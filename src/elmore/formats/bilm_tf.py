@@ -5,27 +5,29 @@ softmax (`softmax`). Other files, such as dumped vectors, are left alone.
 """
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
-import torch
 
 from elmore.bilm_config import (
     Activation,
+    Array,
     BiLMConfig,
     CharCnnConfig,
     LstmConfig,
+    Shape,
     TokenEncoderConfig,
     WordTableConfig,
 )
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_folder, new_output, write_json
-from elmore.formats.arrays import Shape, check_arrays
+from elmore.formats.arrays import check_arrays
 from elmore.formats.bilm_tf_names import datasets
-from elmore.formats.hdf5 import Array, NewHdf5, array_shapes, holds, read_arrays
-from elmore.formats.pretrained import Pretrained, build_bilm, check_vocab
+from elmore.formats.hdf5 import Hdf5File, NewHdf5, holds
+from elmore.formats.pretrained import Pretrained, check_vocab, check_weights
 from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
 from elmore.text import Vocab
 
@@ -102,7 +104,7 @@ def _read_config(options: _Options, shapes: Mapping[str, Shape], path: Path) -> 
 
 
 def _write_options(model: Pretrained) -> dict[str, Any]:
-    config = model.bilm.config
+    config = model.config
     options = dict(model.training)
     if (what := _beyond_bilm_tf(config)) is not None:
         raise ConfigError(
@@ -189,37 +191,43 @@ def read_bilm_tf(
     content = parse_json(read_limited(options, MAX_BYTES), options)
     said = convert_metadata(content, _Options, options)
     words = Vocab.load(vocab) if vocab else None
-    shapes = array_shapes(weights) | (array_shapes(softmax) if softmax else {})
-    config = _read_config(said, shapes, options)
-    check_vocab(config, words, weights.parent)
-    table = datasets(config)
-    check_arrays(shapes, {dataset.path: dataset.shape for dataset in table}, weights)
-    arrays = read_arrays(weights) | (read_arrays(softmax) if softmax else {})
-    tensors = {
-        name: torch.from_numpy(np.ascontiguousarray(array))
+    with ExitStack() as opened:
+        files = [opened.enter_context(Hdf5File(path)) for path in (weights, softmax) if path]
+        shapes = {name: shape for file in files for name, shape in file.shapes().items()}
+        config = _read_config(said, shapes, options)
+        check_vocab(config, words, weights.parent)
+        table = datasets(config)
+        check_arrays(shapes, {dataset.path: dataset.shape for dataset in table}, weights)
+        found = {name: array for file in files for name, array in file.arrays().items()}
+    arrays = {
+        name: np.ascontiguousarray(array)
         for dataset in table
-        for name, array in zip(dataset.names, dataset.read(arrays[dataset.path]), strict=True)
+        for name, array in zip(dataset.names, dataset.read(found[dataset.path]), strict=True)
     }
+    check_weights(arrays, config, weights)
     extra = {key: value for key, value in content.items() if key not in ("lstm", "char_cnn")}
-    return Pretrained(build_bilm(config, tensors, weights), "english", words, extra)
+    return Pretrained(config, arrays, "english", words, extra)
 
 
 def write_bilm_tf(model: Pretrained, folder: Path) -> None:
     """Write options.json, weights.hdf5 and, where there are any, softmax.hdf5 and vocab.txt."""
-    tensors = {name: tensor.numpy(force=True) for name, tensor in model.bilm.state_dict().items()}
     with new_folder(folder) as beside:
         write_json(beside / OPTIONS, _write_options(model))
-        table = datasets(model.bilm.config)
+        table = datasets(model.config)
         softmax = [dataset for dataset in table if dataset.path.startswith("softmax/")]
         weights = [dataset for dataset in table if dataset not in softmax]
         for file_name, part in ((WEIGHTS, weights), (SOFTMAX, softmax)):
             if part:
                 with NewHdf5(beside / file_name) as file:
                     for dataset in part:
-                        ours = (tensors[name] for name in dataset.names)
+                        ours = (_wide(model.arrays[name]) for name in dataset.names)
                         file.add(dataset.path, dataset.write(*ours))
         if model.vocab is not None:
             model.vocab.save(beside / VOCAB)
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.float32, copy=False)
 
 
 # --- cached word vectors --------------------------------------------------------------------------
@@ -227,8 +235,9 @@ def write_bilm_tf(model: Pretrained, folder: Path) -> None:
 
 def read_word_vectors(path: Path, vocab: Vocab, projection_dim: int) -> Array:
     """Read cached token vectors: one dataset `embedding`, row i for word i of the vocabulary."""
-    check_arrays(array_shapes(path), {"embedding": (len(vocab), projection_dim)}, path)
-    vectors = read_arrays(path)["embedding"]
+    with Hdf5File(path) as file:
+        check_arrays(file.shapes(), {"embedding": (len(vocab), projection_dim)}, path)
+        vectors = file.arrays()["embedding"]
     if not np.isfinite(vectors).all():
         raise FormatError(f"{path} has vectors that are not finite; make it again")
     return vectors

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elmore.bilm_config import BiLMConfig
-from elmore.formats.arrays import Shape
-from elmore.formats.hdf5 import Array
+from elmore.bilm_config import Array, BiLMConfig, Shape
 
 
 @dataclass(frozen=True)

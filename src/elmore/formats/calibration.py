@@ -17,18 +17,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import torch
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
-from torch import Tensor
 
 from elmore.bilm_config import BiLMConfig
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import shared_mode
-from elmore.formats.arrays import check_arrays
-from elmore.formats.safetensors_files import read_safetensors, sort_header
+from elmore.formats.arrays import check_arrays, shapes_of
+from elmore.formats.safetensors_files import parse_safetensors, sort_header
 from elmore.metadata import convert_metadata, parse_json
-from elmore.model.context import context_states, expected_states
 
 CALIBRATION = "calibration.safetensors"
 FORMAT: Literal["elmore-calibration-1"] = "elmore-calibration-1"
@@ -84,37 +81,34 @@ class Calibration:
                 f"expected, or a number from 0 to {self._top}"
             )
 
-    def standardize(self, vectors: Any, layer: Layer | Literal["top", "all"]) -> Any:
+    def standardize(self, vectors: Floats, layer: Layer | Literal["top", "all"]) -> Floats:
         """Return vectors (..., D) of a layer with mean 0 and deviation 1 in each dimension.
 
-        They may be an array or a tensor; for "all" they are (L + 1, ..., D).
+        For "all" they are (L + 1, ..., D).
         """
         if layer == "all":
-            found = [self.standardize(one, number) for number, one in enumerate(vectors)]
-            return torch.stack(found) if isinstance(vectors, Tensor) else np.stack(found)
+            return np.stack([self.standardize(one, number) for number, one in enumerate(vectors)])
         self.check_layer(layer)
         key: Any = self._top if layer == "top" else layer
-        mean, deviation = self.means[key], self.deviations[key]
-        if isinstance(vectors, Tensor):
-            on = vectors.device
-            return (vectors - torch.from_numpy(mean).to(on)) / torch.from_numpy(deviation).to(on)
-        return (np.asarray(vectors, np.float32) - mean) / deviation
+        return (np.asarray(vectors, np.float32) - self.means[key]) / self.deviations[key]
 
 
-def measure_calibration(readings: Iterable[Tensor], texts: Iterable[str] = ()) -> Calibration:
+def measure_calibration(readings: Iterable[Floats], texts: Iterable[str] = ()) -> Calibration:
     """Measure the layers of texts, each (L + 1, T + 2, D) with its sentence marks.
 
     `texts` says what they are of.
     """
     n_tokens = 0
-    sums: dict[Layer, Tensor] = {}
+    sums: dict[Layer, npt.NDArray[np.float64]] = {}
     for layers in readings:
-        by_layer: dict[Layer, Tensor] = dict(enumerate(layers[:, 1:-1]))
-        by_layer["context"] = context_states(layers[-1])[1:-1]
-        by_layer["expected"] = expected_states(layers[-1])[1:-1]
+        by_layer: dict[Layer, Floats] = dict(enumerate(layers[:, 1:-1]))
+        p = layers.shape[2] // 2
+        before, after = layers[-1, :-2, :p], layers[-1, 2:, p:]  # the states that predict a word
+        by_layer["context"] = np.concatenate([before, after], axis=1)
+        by_layer["expected"] = before + after
         for layer, vectors in by_layer.items():
-            exact = vectors.double()
-            found = torch.stack([exact.sum(dim=0), exact.square().sum(dim=0)])
+            exact = vectors.astype(np.float64)
+            found = np.stack([exact.sum(axis=0), np.square(exact).sum(axis=0)])
             sums[layer] = sums[layer] + found if layer in sums else found
         n_tokens += layers.shape[1] - 2
     if n_tokens < 2:
@@ -122,10 +116,10 @@ def measure_calibration(readings: Iterable[Tensor], texts: Iterable[str] = ()) -
     means, deviations = {}, {}
     for layer, (first, second) in sums.items():
         mean = first / n_tokens
-        deviation = (second / n_tokens - mean.square()).clamp(min=0).sqrt()
+        deviation = np.sqrt(np.maximum(second / n_tokens - np.square(mean), 0))
         deviation[deviation < 1e-6] = 1.0
-        means[layer] = mean.float().numpy(force=True)
-        deviations[layer] = deviation.float().numpy(force=True)
+        means[layer] = mean.astype(np.float32)
+        deviations[layer] = deviation.astype(np.float32)
     return Calibration(means, deviations, n_tokens, tuple(texts))
 
 
@@ -143,18 +137,15 @@ def write_calibration(calibration: Calibration, folder: Path) -> None:
         raise OSError(f"{folder / CALIBRATION} cannot be written: {error}") from None
 
 
-def read_calibration(folder: Path, config: BiLMConfig) -> Calibration | None:
-    """Read the file of a model folder, strictly; None if there is none."""
-    path = folder / CALIBRATION
-    if not path.exists():
-        return None
-    header, tensors = read_safetensors(path, "np")
+def parse_calibration(content: bytes, path: Path, config: BiLMConfig) -> Calibration:
+    """Return what the bytes of the file of a model folder hold, strictly."""
+    header, tensors = parse_safetensors(content, path)
     said = convert_metadata(header, _Header, path, fix=_AGAIN)
     facts = convert_metadata(parse_json(said.facts.encode(), path), _Facts, path, fix=_AGAIN)
     dims: dict[Layer, int] = dict.fromkeys(range(config.lstm.n_layers + 1), config.dim)
     dims |= {"context": config.dim, "expected": config.lstm.projection_dim}
     check_arrays(
-        {name: tensor.shape for name, tensor in tensors.items()},
+        shapes_of(tensors),
         {
             f"{layer}.{what}": (dim,)
             for layer, dim in dims.items()

@@ -7,12 +7,9 @@ from typing import Any
 
 import h5py
 import numpy as np
-import numpy.typing as npt
 
+from elmore.bilm_config import Array, Shape
 from elmore.errors import FormatError
-from elmore.formats.arrays import Shape
-
-Array = npt.NDArray[np.float32]
 
 # What h5py raises for a damaged file depends on the place of the damage.
 _DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError, MemoryError)
@@ -30,24 +27,36 @@ def holds(path: Path, name: str) -> bool:
             raise _damaged(path, error) from None
 
 
-def array_shapes(path: Path) -> dict[str, Shape]:
-    """Return the shape of each dataset of a file by its full path, before anything is read."""
-    with _open(path) as file:
-        try:
-            return {name: item.shape for name, item in _datasets(file, path)}
-        except _DAMAGE as error:
-            raise _damaged(path, error) from None
+class Hdf5File:
+    """A file that is being read."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = _open(path)
 
-def read_arrays(path: Path) -> dict[str, Array]:
-    """Read every dataset of a file as float32, by its full path."""
-    with _open(path) as file, np.errstate(over="ignore"):  # what overflows is not finite
+    def shapes(self) -> dict[str, Shape]:
+        """Return the shape of each dataset by its full path, before anything is read."""
         try:
-            return {
-                name: np.asarray(item, dtype=np.float32) for name, item in _datasets(file, path)
-            }
+            return {name: item.shape for name, item in _datasets(self._file, self.path)}
         except _DAMAGE as error:
-            raise _damaged(path, error) from None
+            raise _damaged(self.path, error) from None
+
+    def arrays(self) -> dict[str, Array]:
+        """Read every dataset as float32, by its full path."""
+        try:
+            with np.errstate(over="ignore"):  # what overflows is not finite
+                return {
+                    name: np.asarray(item, dtype=np.float32)
+                    for name, item in _datasets(self._file, self.path)
+                }
+        except _DAMAGE as error:
+            raise _damaged(self.path, error) from None
+
+    def __enter__(self) -> "Hdf5File":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
 
 def _datasets(file: Any, path: Path) -> Iterator[tuple[str, Any]]:

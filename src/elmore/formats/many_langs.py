@@ -4,7 +4,7 @@ config.json says little but where the architecture was on its author's disk (`co
 of that name is looked for in the folder, and the sample that all published models have is known by
 its name. A .dic has a line `token<TAB>row` for each row of a table.
 
-The pickles are read as tensors only (pickled_weights.py).
+The pickles are read as arrays only (pickled_weights.py).
 """
 
 import re
@@ -12,10 +12,10 @@ from pathlib import Path, PureWindowsPath
 from typing import Annotated
 
 import msgspec
-from torch import Tensor
 
 from elmore.bilm_config import (
     Activation,
+    Array,
     BiLMConfig,
     CharCnnConfig,
     LstmConfig,
@@ -25,9 +25,9 @@ from elmore.bilm_config import (
 from elmore.checks import at_least
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.formats import many_langs_names as names
-from elmore.formats.arrays import check_arrays
+from elmore.formats.arrays import check_arrays, shapes_of
 from elmore.formats.pickled_weights import read_state_dict
-from elmore.formats.pretrained import Pretrained, build_bilm, check_alphabet, check_vocab
+from elmore.formats.pretrained import Pretrained, check_alphabet, check_vocab, check_weights
 from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
 from elmore.text import Vocab
 
@@ -200,9 +200,9 @@ def _read_dictionary(path: Path) -> Vocab:
         raise FormatError(f"{path}: {error}") from None
 
 
-def _check_dictionary(dictionary: Vocab | None, file: str, table: Tensor | None, at: Path) -> None:
+def _check_dictionary(dictionary: Vocab | None, file: str, table: Array | None, at: Path) -> None:
     """Refuse a dictionary of another model, by the number of its rows."""
-    if dictionary is None or table is None or not table.dim():
+    if dictionary is None or table is None or not table.ndim:
         return
     if len(table) != len(dictionary):
         raise FormatError(
@@ -242,7 +242,7 @@ def read_many_langs(folder: Path, vocab: Path | None = None) -> Pretrained:
         raise FormatError(f"{where}: {error}") from None
     check_vocab(config, words, folder)
     check_alphabet(config, alphabet, folder)
-    tensors: dict[str, Tensor] = {}
+    arrays: dict[str, Array] = {}
     for file, table in (
         (folder / TOKEN_EMBEDDER, [*names.token_embedder(config)]),
         (folder / ENCODER, [*names.encoder(config)]),
@@ -251,12 +251,13 @@ def read_many_langs(folder: Path, vocab: Path | None = None) -> Pretrained:
         if file.name == TOKEN_EMBEDDER:
             _check_dictionary(alphabet, CHARACTERS, found.get(names.CHARACTERS), file)
             _check_dictionary(words, WORDS, found.get(names.WORDS), file)
-        shapes = {name: tuple(tensor.shape) for name, tensor in found.items()}
-        check_arrays(shapes, {one.name: one.shape for one in table}, file)
+        check_arrays(shapes_of(found), {one.name: one.shape for one in table}, file)
         for one in table:
-            tensors |= zip(one.ours, one.read(found[one.name]), strict=True)
+            arrays |= zip(one.ours, one.read(found[one.name]), strict=True)
+    check_weights(arrays, config, folder)
     return Pretrained(
-        bilm=build_bilm(config, tensors, folder),
+        config,
+        arrays,
         tokenizer="whitespace",
         vocab=words,
         training={"trained_with": "ELMoForManyLangs", **said},

@@ -1,35 +1,34 @@
-"""The names of ELMoForManyLangs' tensors beside ours, and how each is turned into ours."""
+"""The names of ELMoForManyLangs' arrays beside ours, and how each is turned into ours."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from torch import Tensor
+import numpy as np
 
-from elmore.bilm_config import BiLMConfig
-from elmore.formats.arrays import Shape
+from elmore.bilm_config import Array, BiLMConfig, Shape
 
 WORDS, CHARACTERS = "word_emb_layer.embedding.weight", "char_emb_layer.embedding.weight"
 
 
 @dataclass(frozen=True)
-class PublishedTensor:
-    """One tensor of a state dict and the tensors of the biLM that it holds."""
+class PublishedArray:
+    """One array of a state dict and the arrays of the biLM that it holds."""
 
     name: str
     shape: Shape
     ours: tuple[str, ...]
-    read: Callable[[Tensor], Sequence[Tensor]] = lambda x: [x]
+    read: Callable[[Array], Sequence[Array]] = lambda x: [x]
 
 
-def token_embedder(config: BiLMConfig) -> Iterator[PublishedTensor]:
-    """Yield all tensors of token_embedder.pkl."""
+def token_embedder(config: BiLMConfig) -> Iterator[PublishedArray]:
+    """Yield all arrays of token_embedder.pkl."""
     encoder = config.token_encoder
     words, cnn = encoder.words, encoder.chars
     if words is not None:
-        yield PublishedTensor(WORDS, (words.n_words, words.dim), ("token_encoder.words.weight",))
+        yield PublishedArray(WORDS, (words.n_words, words.dim), ("token_encoder.words.weight",))
     if cnn is not None:
         ours = "token_encoder.char_cnn"
-        yield PublishedTensor(
+        yield PublishedArray(
             CHARACTERS,
             (cnn.n_characters - 1, cnn.char_dim),
             (f"{ours}.embedding.weight",),
@@ -41,7 +40,7 @@ def token_embedder(config: BiLMConfig) -> Iterator[PublishedTensor]:
             yield _same(f"{name}.bias", (number,), f"{ours}.{name}.bias")
         for k in range(cnn.n_highway):
             for kind, shape in (("weight", (cnn.n_filters,)), ("bias", ())):
-                yield PublishedTensor(
+                yield PublishedArray(
                     f"highways._layers.{k}.{kind}",
                     (2 * cnn.n_filters, *shape),
                     (f"{ours}.highways.{k}.transform.{kind}", f"{ours}.highways.{k}.gate.{kind}"),
@@ -54,8 +53,8 @@ def token_embedder(config: BiLMConfig) -> Iterator[PublishedTensor]:
     yield _same("projection.bias", (p,), "token_encoder.projection.bias")
 
 
-def encoder(config: BiLMConfig) -> Iterator[PublishedTensor]:
-    """Yield all tensors of encoder.pkl."""
+def encoder(config: BiLMConfig) -> Iterator[PublishedArray]:
+    """Yield all arrays of encoder.pkl."""
     p, c = config.lstm.projection_dim, config.lstm.cell_dim
     for direction in ("forward", "backward"):
         for layer in range(config.lstm.n_layers):
@@ -67,18 +66,16 @@ def encoder(config: BiLMConfig) -> Iterator[PublishedTensor]:
             yield _same(f"{theirs}.state_projection.weight", (p, c), f"{ours}.projection")
 
 
-def _same(name: str, shape: Shape, ours: str) -> PublishedTensor:
-    return PublishedTensor(name, shape, (ours,))
+def _same(name: str, shape: Shape, ours: str) -> PublishedArray:
+    return PublishedArray(name, shape, (ours,))
 
 
-def _shifted(characters: Tensor) -> list[Tensor]:
+def _shifted(characters: Array) -> list[Array]:
     """Row 0 is of padding tokens."""
-    table = characters.new_zeros(len(characters) + 1, characters.shape[1])
-    table[1:] = characters
-    return [table]
+    return [np.concatenate([np.zeros_like(characters[:1]), characters])]
 
 
-def _highway(both: Tensor) -> list[Tensor]:
+def _highway(both: Array) -> list[Array]:
     """Its gate carries x, and ours the transformation: 1 - sigmoid(z) = sigmoid(-z)."""
-    transform, gate = both.chunk(2)
+    transform, gate = np.split(both, 2)
     return [transform, -gate]

@@ -63,9 +63,9 @@ def _header(model: Pretrained, repository: str, language: str | None, license_: 
 
 
 def _body(model: Pretrained, repository: str) -> str:
-    config = model.bilm.config
+    config = model.config
     lstm = config.lstm
-    n_weights = sum(weight.numel() for weight in model.bilm.parameters())
+    n_weights = sum(array.size for array in model.arrays.values())
     facts: dict[str, Any] = {
         "layers": f"{lstm.n_layers + 1} of {config.dim} dimensions",
         "LSTM": f"cells {lstm.cell_dim}, projection {lstm.projection_dim}",

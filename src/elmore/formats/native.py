@@ -11,31 +11,32 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import torch
+import numpy as np
 from safetensors import SafetensorError
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 
 from elmore.bilm_config import BiLMConfig, LstmConfig, TokenEncoderConfig
 from elmore.checksums import (
     CheckedFile,
     FileRecord,
+    check_file,
     check_names,
-    checked_files,
     describe_file,
+    read_checked,
     verify_files,
 )
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import new_folder, shared_mode, write_json
-from elmore.formats.calibration import CALIBRATION, read_calibration, write_calibration
+from elmore.formats.arrays import not_finite
+from elmore.formats.calibration import CALIBRATION, parse_calibration, write_calibration
 from elmore.formats.pretrained import (
     Pretrained,
-    build_bilm,
     check_alphabet,
     check_vocab,
-    not_finite,
+    check_weights,
 )
-from elmore.formats.safetensors_files import read_safetensors
-from elmore.metadata import read_metadata
+from elmore.formats.safetensors_files import parse_safetensors
+from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
 from elmore.text import Normalization, Vocab, tokenizer_by_name
 
 CONFIG, WEIGHTS, VOCAB, ALPHABET = "config.json", "model.safetensors", "vocab.txt", "alphabet.txt"
@@ -60,7 +61,12 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 def read_model_file(folder: Path) -> ModelFile:
     """Read the config.json of an elmore model folder."""
     path = folder / CONFIG
-    said = read_metadata(path, ModelFile)
+    content = parse_json(read_limited(path, MAX_BYTES), path)
+    if isinstance(content, dict) and content.get("format") == "elmore-task-1":
+        raise FormatError(
+            f"{folder} is a trained task, not a model; use it with elmore predict or evaluate"
+        )
+    said = convert_metadata(content, ModelFile, path)
     check_names(said.files or {}, path)
     return said
 
@@ -68,7 +74,8 @@ def read_model_file(folder: Path) -> ModelFile:
 def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True) -> Pretrained:
     """Read an elmore model folder; `vocab` is for one that has no vocabulary of its own.
 
-    Where the folder has checksums, its files must match them, unless `verify` is false.
+    Where the folder has checksums, its files must match them, unless `verify` is false. Each file
+    is read once: what was checked is what is loaded.
     """
     path = folder / CONFIG
     said = read_model_file(folder)
@@ -79,33 +86,44 @@ def read_native(folder: Path, vocab: Path | None = None, *, verify: bool = True)
         raise FormatError(f"{path}: {error}") from None
     if not (folder / WEIGHTS).is_file():
         raise FormatError(f"{folder} has {CONFIG} but no {WEIGHTS}; the folder needs both")
-    if vocab is not None and (folder / VOCAB).exists():
-        raise FormatError(f"{folder} has its own vocabulary; {vocab} cannot replace it")
-    with checked_files(folder, said.files or {}, verify=verify):
-        verified = verify and WEIGHTS in (said.files or {})
-        return _read_files(folder, said, config, vocab, verified=verified)
+    records = said.files or {} if verify else {}
+    for name in records.keys() - {*FILES}:
+        check_file(folder / name, records[name])
 
+    def content(name: str) -> bytes | None:
+        """Return the bytes of a file, None if neither it nor a record of it is there."""
+        is_there = name in records or (folder / name).exists()
+        return read_checked(folder / name, records.get(name)) if is_there else None
 
-def _read_files(
-    folder: Path, said: ModelFile, config: BiLMConfig, vocab: Path | None, *, verified: bool
-) -> Pretrained:
-    if (folder / VOCAB).exists():
-        vocab = folder / VOCAB
-    words = Vocab.load(vocab) if vocab else None
+    words = _read_vocab(content(VOCAB), folder, vocab)
     check_vocab(config, words, folder)
-    alphabet = Vocab.load(folder / ALPHABET) if (folder / ALPHABET).exists() else None
+    characters = content(ALPHABET)
+    alphabet = None if characters is None else Vocab.parse(characters, folder / ALPHABET)
     check_alphabet(config, alphabet, folder)
-    _, tensors = read_safetensors(folder / WEIGHTS, "pt")
-    bilm = build_bilm(config, tensors, folder / WEIGHTS, verified=verified)
+    weights = content(WEIGHTS)
+    assert weights is not None
+    _, arrays = parse_safetensors(weights, folder / WEIGHTS)
+    # Weights with a checksum were finite when they were written, and are the same still.
+    check_weights(arrays, config, folder / WEIGHTS, finite=WEIGHTS not in records)
+    measured = content(CALIBRATION)
     return Pretrained(
-        bilm,
+        config,
+        arrays,
         said.tokenizer,
         words,
         said.training,
         said.normalization,
-        read_calibration(folder, config),
+        None if measured is None else parse_calibration(measured, folder / CALIBRATION, config),
         alphabet,
     )
+
+
+def _read_vocab(content: bytes | None, folder: Path, given: Path | None) -> Vocab | None:
+    if content is None:
+        return Vocab.load(given) if given else None
+    if given is not None:
+        raise FormatError(f"{folder} has its own vocabulary; {given} cannot replace it")
+    return Vocab.parse(content, folder / VOCAB)
 
 
 def verify_native(folder: Path) -> Iterator[CheckedFile]:
@@ -128,11 +146,12 @@ def write_native(
     model: Pretrained, folder: Path, dtype: Literal["float32", "float16"] = "float32"
 ) -> None:
     """Write an elmore model folder; `dtype` is what the weights are stored in."""
-    config = model.bilm.config
-    stored = {
-        name: tensor.to("cpu", getattr(torch, dtype)).contiguous()
-        for name, tensor in model.bilm.state_dict().items()
-    }
+    config = model.config
+    with np.errstate(over="ignore"):  # what overflows is not finite
+        stored = {
+            name: np.ascontiguousarray(array, np.dtype(dtype))
+            for name, array in model.arrays.items()
+        }
     for name in not_finite(stored):
         raise DataError(
             f"{name} has weights that are not finite in {dtype}; the model cannot be written"

@@ -1,4 +1,4 @@
-"""State dicts that torch.save pickled, read as floating point tensors and nothing else.
+"""State dicts that torch.save pickled, read as floating point arrays and nothing else.
 
 No unpickler runs (pickle_instructions.py), and no tensor promises more numbers than the file has.
 What is refused or damaged is one sentence.
@@ -9,27 +9,27 @@ from collections.abc import Callable
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
+from elmore.bilm_config import Array
 from elmore.errors import FormatError
 from elmore.formats.pickle_instructions import CodeError, StoredNumbers, StoredTensor, describe
 
 _ZIP = b"PK\x03\x04"
 _MAX_PICKLE_BYTES = 2**24  # of a zip file; it has only names and shapes
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # what older files begin with
-_DTYPES = {
-    "FloatStorage": torch.float32,
-    "DoubleStorage": torch.float64,
-    "HalfStorage": torch.float16,
-    "BFloat16Storage": torch.bfloat16,
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "FloatStorage": np.dtype("<f4"),
+    "DoubleStorage": np.dtype("<f8"),
+    "HalfStorage": np.dtype("<f2"),
+    "BFloat16Storage": np.dtype("<u2"),  # the upper half of a float32
 }
 
 
-def read_state_dict(path: Path) -> dict[str, Tensor]:
-    """Read the tensors of a file by their names."""
+def read_state_dict(path: Path) -> dict[str, Array]:
+    """Read the tensors of a file by their names, float32 or float16 as they are stored."""
     if not path.is_file():
         raise FormatError(f"there is no {path}; put it there")
     try:
@@ -52,7 +52,7 @@ def read_state_dict(path: Path) -> dict[str, Tensor]:
         ) from None
 
 
-def _read_zip(file: IO[bytes], path: Path) -> dict[str, Tensor]:
+def _read_zip(file: IO[bytes], path: Path) -> dict[str, Array]:
     with zipfile.ZipFile(file) as archive:
         parts = {part.filename: part for part in archive.infolist()}
         if any(part.compress_type != zipfile.ZIP_STORED for part in parts.values()):
@@ -78,7 +78,7 @@ def _read_zip(file: IO[bytes], path: Path) -> dict[str, Tensor]:
         return _filled(tensors, numbers, path)
 
 
-def _read_stream(file: IO[bytes], path: Path) -> dict[str, Tensor]:
+def _read_stream(file: IO[bytes], path: Path) -> dict[str, Array]:
     """Read what torch.save wrote before version 1.6: five pickles, then the numbers."""
     if describe(file) != _MAGIC or describe(file) != _PROTOCOL:
         raise ValueError("it does not begin as such a file does")
@@ -114,20 +114,36 @@ def _tensors(content: object, path: Path) -> dict[str, StoredTensor]:
 
 def _filled(
     tensors: dict[str, StoredTensor], numbers: Callable[[StoredNumbers], bytes], path: Path
-) -> dict[str, Tensor]:
+) -> dict[str, Array]:
     """Return the tensors with their numbers, each storage read once."""
-    storages: dict[StoredNumbers, Tensor] = {}
+    storages: dict[StoredNumbers, Array] = {}
     filled = {}
     for name, one in tensors.items():
         storage = one.storage
         if storage not in storages:
-            raw = bytearray(numbers(storage))
+            raw = numbers(storage)
             if len(raw) != _n_bytes(storage, path.stat().st_size):
                 raise ValueError(f"{storage.key} has {len(raw)} bytes")
-            dtype = _DTYPES[storage.kind]
-            storages[storage] = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0)
-        filled[name] = storages[storage].as_strided(one.shape, one.strides, one.offset)
+            storages[storage] = np.frombuffer(raw, _DTYPES[storage.kind])
+        filled[name] = _array(one, storages[storage])
     return filled
+
+
+def _array(tensor: StoredTensor, stored: Array) -> Array:
+    """Return the numbers that a tensor looks at."""
+    if not prod(tensor.shape):
+        return np.zeros(tensor.shape, np.float32)
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.strides, strict=True))
+    if tensor.offset + last >= len(stored):
+        raise ValueError(f"a tensor looks at number {tensor.offset + last} of {len(stored)}")
+    strides = [step * stored.itemsize for step in tensor.strides]
+    view = np.lib.stride_tricks.as_strided(
+        stored[tensor.offset :], tensor.shape, strides, writeable=False
+    )
+    if tensor.storage.kind == "BFloat16Storage":
+        return (view.astype(np.uint32) << 16).view(np.float32)
+    with np.errstate(over="ignore"):  # what overflows is not finite
+        return view.astype(np.float16 if view.dtype == np.float16 else np.float32)
 
 
 def _n_bytes(storage: StoredNumbers, file_size: int) -> int:

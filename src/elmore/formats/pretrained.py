@@ -1,22 +1,17 @@
-"""A biLM with all that its use needs, and the strictness that every format shares."""
+"""A model with all that its use needs, and the strictness that every format shares."""
 
-import dataclasses
 import hashlib
-import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from elmore.bilm_config import BiLMConfig
+from elmore.bilm_config import Arrays, BiLMConfig, array_shapes, canonical_json
 from elmore.errors import FormatError
-from elmore.formats.arrays import check_arrays
+from elmore.formats.arrays import check_arrays, not_finite, shapes_of
 from elmore.formats.calibration import Calibration
-from elmore.model.bilm import BiLM
 from elmore.text import (
     ALPHABET_MARKS,
     BEGIN_SENTENCE,
@@ -29,12 +24,14 @@ from elmore.text import (
 from elmore.text.id_encoder import has_marks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pretrained:
     """What a model folder holds, whatever its format."""
 
-    bilm: BiLM
-    """The network with its weights."""
+    config: BiLMConfig
+    """The shape of the network."""
+    arrays: Arrays
+    """Its weights, those of `array_shapes`."""
     tokenizer: str
     """The name of the tokenizer for raw text."""
     vocab: Vocab | None = None
@@ -50,22 +47,21 @@ class Pretrained:
 
     def fingerprint(self) -> str:
         """Return a hash of all that decides the vectors: the weights, the shape, the words."""
-        facts = {
-            "config": dataclasses.asdict(self.bilm.config),
-            "vocab": self.vocab and self.vocab.words,
-            "alphabet": self.alphabet and self.alphabet.words,
-        }
-        text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
-        digest = hashlib.sha256(text.encode())
-        for name, tensor in sorted(self.bilm.state_dict().items()):
+        facts = canonical_json(
+            self.config,
+            vocab=self.vocab and self.vocab.words,
+            alphabet=self.alphabet and self.alphabet.words,
+        )
+        digest = hashlib.sha256(facts.encode())
+        for name, array in sorted(self.arrays.items()):
             digest.update(name.encode())
-            digest.update(tensor.numpy(force=True).data)
+            digest.update(np.ascontiguousarray(array, np.float32).data)
         return digest.hexdigest()
 
     @property
     def encoder(self) -> IdEncoder:
-        """What turns tokens into the biLM's ids."""
-        config = self.bilm.config.token_encoder
+        """What turns tokens into the ids that the network reads."""
+        config = self.config.token_encoder
         return IdEncoder(config, None if config.words is None else self.vocab, self.alphabet)
 
 
@@ -117,33 +113,10 @@ def check_alphabet(config: BiLMConfig, alphabet: Vocab | None, where: Path) -> N
         )
 
 
-def build_bilm(
-    config: BiLMConfig, tensors: Mapping[str, Tensor], where: Path, *, verified: bool = False
-) -> BiLM:
-    """Make the network around its weights, strictly; nothing is drawn at random on the way.
-
-    Weights that are `verified` were finite when they were written, and are the same still.
-    """
-    with torch.device("meta"):
-        bilm = BiLM(config)
-    expected = {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()}
-    check_arrays({name: tuple(tensor.shape) for name, tensor in tensors.items()}, expected, where)
-    # Copied into memory of torch's own alignment: matrix products round by how memory is aligned.
-    owned = {name: tensor.to(torch.float32, copy=True) for name, tensor in tensors.items()}
-    if not verified:
-        for name in not_finite(owned):
-            raise FormatError(
-                f"{where}: {name} has weights that are not finite; copy or download it again"
-            )
-    bilm.load_state_dict(owned, assign=True)
-    return bilm.eval()
-
-
-def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:
-    """Return the names of tensors with values that are not finite."""
-    # The sum alone is fast; it may overflow where no value did.
-    return [
-        name
-        for name, tensor in tensors.items()
-        if not math.isfinite(tensor.sum().item()) and not tensor.isfinite().all()
-    ]
+def check_weights(arrays: Arrays, config: BiLMConfig, where: Path, *, finite: bool = True) -> None:
+    """Refuse arrays that are not those of the configuration or, with `finite`, are not finite."""
+    check_arrays(shapes_of(arrays), array_shapes(config), where)
+    for name in not_finite(arrays) if finite else ():
+        raise FormatError(
+            f"{where}: {name} has weights that are not finite; copy or download it again"
+        )

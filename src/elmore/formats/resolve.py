@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 
 from elmore.errors import ConfigError, FormatError
-from elmore.folders import is_format
 from elmore.formats.bilm_tf import HDF5_SUFFIXES, read_bilm_tf_folder
 from elmore.formats.hub import fetch_from_hub
 from elmore.formats.many_langs import (
@@ -61,11 +60,7 @@ def unchecked_weights(folder: Path) -> list[Path]:
 
 
 def _check_is_model(folder: Path) -> None:
-    """Refuse elmore folders of other kinds, and say where the model is."""
-    if is_format(folder / CONFIG, "elmore-task-1"):
-        raise FormatError(
-            f"{folder} is a trained task, not a model; use it with elmore predict or evaluate"
-        )
+    """Refuse the folder of a training run, and say where the model is."""
     if (folder / "run.json").exists() and not (folder / CONFIG).exists():
         if (folder / "model" / CONFIG).exists():
             raise FormatError(f"{folder} is a training run; its model is {folder / 'model'}")

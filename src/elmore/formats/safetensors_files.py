@@ -1,33 +1,47 @@
-"""safetensors files, read so that every failure is one sentence. Their tensors are floating point.
+"""safetensors files, read so that every failure is one sentence. Their arrays are floating point.
 
 The library holds a header against the file's size before it reads anything.
 """
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from safetensors import SafetensorError, safe_open
+import numpy as np
+from safetensors import SafetensorError, deserialize
 
+from elmore.bilm_config import Array
 from elmore.errors import FormatError
 
-_DTYPES = {"F64", "F32", "F16", "BF16"}
+_DTYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.uint16}
 
 
-def read_safetensors(
-    path: Path, framework: Literal["pt", "np"], *, fix: str = "copy or download it again"
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the header's own words and the tensors, by name."""
+def parse_safetensors(
+    content: bytes, path: Path, *, fix: str = "copy or download it again"
+) -> tuple[dict[str, str], dict[str, Array]]:
+    """Return the header's own words and the arrays, by name, of the bytes of a file.
+
+    Arrays are float16 where they are stored so, and float32 otherwise. They are read-only.
+    """
     try:
-        with safe_open(path, framework) as file:
-            names = list(file.keys())
-            for name in names:
-                if (dtype := file.get_slice(name).get_dtype()) not in _DTYPES:
-                    raise FormatError(f"{path}: {name} holds {dtype}; expected floating point")
-            return file.metadata() or {}, {name: file.get_tensor(name) for name in names}
+        found = deserialize(content)  # type: ignore[no-untyped-call]
+        size = int.from_bytes(content[:8], "little")
+        words = json.loads(content[8 : 8 + size]).get("__metadata__") or {}
     except (SafetensorError, ValueError, TypeError, OverflowError) as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{path} cannot be read ({reason}); {fix}") from None
+    return words, {name: _array(name, tensor, path) for name, tensor in found}
+
+
+def _array(name: str, tensor: dict[str, Any], path: Path) -> Array:
+    if (dtype := tensor["dtype"]) not in _DTYPES:
+        raise FormatError(f"{path}: {name} holds {dtype}; expected floating point")
+    stored = np.frombuffer(tensor["data"], _DTYPES[dtype]).reshape(tensor["shape"])
+    stored.setflags(write=False)  # several may share it
+    if dtype == "BF16":  # the upper half of a float32
+        return (stored.astype(np.uint32) << 16).view(np.float32)
+    with np.errstate(over="ignore"):  # what overflows is not finite
+        return stored.astype(np.float32) if dtype == "F64" else stored
 
 
 def sort_header(path: Path) -> None:

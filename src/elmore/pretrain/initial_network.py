@@ -39,7 +39,7 @@ def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
     torch.manual_seed(recipe.training.seed)
     if start is None:
         return BiLM(recipe.bilm_config(len(vocab)))
-    trained = start.model.bilm
+    trained = start.model
     encoder = trained.config.token_encoder
     if encoder.words is not None:
         words = dataclasses.replace(encoder.words, n_words=len(vocab))
@@ -47,11 +47,11 @@ def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
     bilm = BiLM(
         dataclasses.replace(trained.config, token_encoder=encoder, n_softmax_words=len(vocab))
     )
-    weights = trained.state_dict()
-    by_word = {name: weights.pop(name) for name in row_weights(trained)}
+    weights = BiLM.from_arrays(trained.config, trained.arrays).state_dict()
+    new_weights = row_weights(bilm)
+    by_word = {name: weights.pop(name) for name in new_weights if name in weights}
     bilm.load_state_dict(weights, strict=False)
     if start.model.vocab is not None:
-        new_weights = row_weights(bilm)
         if encoder.words is not None:
             name = "token_encoder.words.weight"
             # A word that is new to the model starts with the row that it had there until now.
@@ -73,7 +73,7 @@ def _take_rows(
 
 def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Recipe:
     """Read a recipe for fine-tuning a model: with its shape and, by default, its tokenizer."""
-    shape = start.model.bilm.config
+    shape = start.model.config
     given = changes.keys() & {
         field.name for cls in (CharCnnConfig, LstmConfig) for field in dataclasses.fields(cls)
     }
@@ -95,9 +95,9 @@ def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Reci
 
 def check_start(start: Start, name: str) -> None:
     """Refuse a model that training cannot start from."""
-    if start.model.bilm.config.token_encoder.chars is None:
+    if start.model.config.token_encoder.chars is None:
         raise FormatError(f"{name} looks words up in a table; training needs a character model")
-    if start.model.bilm.softmax is None and not start.new_vocabulary:
+    if start.model.config.n_softmax_words is None and not start.new_vocabulary:
         raise FormatError(
             f"{name} has no softmax; give the new text's words one (--new-vocabulary)"
         )
@@ -112,7 +112,7 @@ def fill(
         return
     if start.model.vocab is not None:
         fill_new_words(bilm, corpus.vocab, start.model.vocab, static)
-    is_new = start.model.vocab is None or start.model.bilm.softmax is None
+    is_new = start.model.vocab is None or start.model.config.n_softmax_words is None
     if is_new and "softmax" in recipe.static.static_fills:
         softmax_alone = dataclasses.replace(recipe.static, static_fills=("softmax",))
         fill_from_static(bilm, corpus, static, softmax_alone)

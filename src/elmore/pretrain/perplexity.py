@@ -219,7 +219,7 @@ def calibration_of(bilm: BiLM, corpus: Corpus, alphabet: Vocab | None) -> Calibr
     """Measure the layers of a model on held-out text, or on training text where there is none."""
     split = corpus.held_out if corpus.held_out.n_words > 1 else corpus.training
     layers = corpus_scorer(bilm, corpus, alphabet).layers(_sentences(split, _CALIBRATION_WORDS))
-    return measure_calibration(layers, corpus.text_names)
+    return measure_calibration((one.numpy() for one in layers), corpus.text_names)
 
 
 def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
@@ -232,17 +232,18 @@ def score_held_out(model: Pretrained, corpus: Corpus) -> Iterator[Score]:
         )
     if not corpus.held_out.n_words:
         raise DataError(f"{corpus.folder} has no held-out text; prepare it with held_out above 0")
-    scorer = corpus_scorer(model.bilm, corpus, model.alphabet)
+    bilm = BiLM.from_arrays(model.config, model.arrays)
+    scorer = corpus_scorer(bilm, corpus, model.alphabet)
     yield from scorer.score(_sentences(corpus.held_out, corpus.held_out.n_words))
 
 
 def _vocab_and_encoder(model: Pretrained) -> tuple[Vocab, IdEncoder]:
     """Return the words of the softmax and the encoder of words, which perplexity needs."""
-    if model.bilm.softmax is None:
+    if model.config.n_softmax_words is None:
         raise _no_softmax()
     if model.vocab is None:
         raise FormatError("the model has no vocabulary, so the rows of its softmax have no words")
-    if model.bilm.config.token_encoder.chars is None:
+    if model.config.token_encoder.chars is None:
         raise DataError("perplexity needs a model that encodes words from their characters")
     return model.vocab, model.encoder
 
@@ -272,5 +273,6 @@ def score_texts(model: Pretrained, texts: Iterable[Sequence[str]]) -> Iterator[S
         return encoder.encode(words)
 
     marks = vocab.encode([BEGIN_SENTENCE, END_SENTENCE])
-    scorer = Scorer(model.bilm, encode_ids, marks, unknown)
+    bilm = BiLM.from_arrays(model.config, model.arrays)
+    scorer = Scorer(bilm, encode_ids, marks, unknown)
     yield from scorer.score(word_ids(text) for text in texts)

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from elmore.bilm_config import array_shapes
 from elmore.corpus.files import fingerprint
 from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.manifest import MANIFEST, CorpusFile
@@ -31,11 +32,11 @@ from elmore.folders import (
 )
 from elmore.formats import Pretrained, write_native
 from elmore.formats.arrays import check_arrays
-from elmore.formats.checkpoint import read_checkpoint, remove_unfinished_checkpoint
 from elmore.formats.native import CONFIG, FILES
 from elmore.formats.native import FORMAT as MODEL_FORMAT
 from elmore.locks import locked_folder
 from elmore.metadata import convert_metadata
+from elmore.pretrain.checkpoint import read_checkpoint, remove_unfinished_checkpoint
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.initial_network import Start, fill, new_bilm
@@ -275,7 +276,7 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
         facts = convert_metadata(checkpoint.facts, BestFacts, best)
         check_arrays(
             {name: tuple(tensor.shape) for name, tensor in checkpoint.tensors.items()},
-            {name: tuple(tensor.shape) for name, tensor in trainer.bilm.state_dict().items()},
+            array_shapes(trainer.bilm.config),
             best,
         )
         trainer.bilm.load_state_dict(dict(checkpoint.tensors))
@@ -300,7 +301,8 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
         }
     bilm = trainer.bilm.to("cpu").eval()
     model = Pretrained(
-        bilm,
+        bilm.config,
+        bilm.arrays,
         recipe.corpus.tokenizer,
         trainer.corpus.vocab,
         training,

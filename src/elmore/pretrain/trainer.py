@@ -22,11 +22,11 @@ from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import Parameters, row_weights
 from elmore.engine.word_table_grad import RowGradient
 from elmore.errors import ConfigError, DataError
-from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.metadata import convert_metadata
 from elmore.model.bilm import BiLM, BiLMState
 from elmore.model.lstm import LstmState
 from elmore.pretrain.batches import Streams
+from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.interrupts import stop_signal

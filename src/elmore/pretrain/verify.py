@@ -7,8 +7,8 @@ from elmore.checksums import CheckedFile
 from elmore.corpus.shards import verify_corpus
 from elmore.errors import ElmoreError
 from elmore.formats import verify_native
-from elmore.formats.checkpoint import read_checkpoint
 from elmore.metadata import convert_metadata
+from elmore.pretrain.checkpoint import read_checkpoint
 from elmore.pretrain.recipes import read_run, recipe_from
 from elmore.pretrain.run import CORPUS, MODEL, RUN
 from elmore.pretrain.static_start import STATIC

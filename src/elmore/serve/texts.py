@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from elmore.embed import Elmo, Substitutes
+from elmore.embed.encode import standardized
 from elmore.embed.fill import Sides
 from elmore.embed.layers import Layers, check_layers, select_layers
 from elmore.embed.pooling import Pooling, pool
@@ -135,7 +136,7 @@ def selection(
     def select(everything: Tensor) -> Floats:
         chosen = select_layers(everything, layers, elmo.mix)
         if calibration is not None and layers != "mix":
-            chosen = calibration.standardize(chosen, layers)
+            chosen = standardized(chosen, calibration, layers)
         found: Floats = convert(chosen if pooling is None else pool(chosen, pooling))
         return found
 

@@ -21,14 +21,14 @@ from torch import Tensor
 from elmore.errors import DataError, FormatError
 from elmore.folders import begin_job, is_format
 from elmore.formats.arrays import check_arrays
-from elmore.formats.checkpoint import (
+from elmore.locks import locked_folder
+from elmore.metadata import convert_metadata
+from elmore.pretrain.checkpoint import (
     Checkpoint,
     read_checkpoint,
     remove_unfinished_checkpoint,
     write_checkpoint,
 )
-from elmore.locks import locked_folder
-from elmore.metadata import convert_metadata
 from elmore.tasks.encoded import EncodedExamples
 from elmore.tasks.settings import FitConfig
 from elmore.tasks.task import Batch

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 import torch
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -20,16 +21,17 @@ from torch import Tensor
 from elmore.checksums import (
     CheckedFile,
     FileRecord,
+    check_file,
     check_names,
-    checked_files,
     describe_file,
+    read_checked,
     verify_files,
 )
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, FormatError
 from elmore.folders import new_folder, shared_mode, write_json
 from elmore.formats.native import verify_native
-from elmore.formats.safetensors_files import read_safetensors
+from elmore.formats.safetensors_files import parse_safetensors
 from elmore.metadata import read_metadata
 from elmore.tasks.input_list import InputKind, restored_input
 from elmore.tasks.inputs import Input
@@ -126,25 +128,24 @@ def read_task_config(folder: Path) -> TaskFile:
     return found
 
 
-def read_weights(folder: Path, content: TaskFile, *, verify: bool = True) -> dict[str, Tensor]:
+def read_weights(folder: Path, config: TaskFile, *, verify: bool = True) -> dict[str, Tensor]:
     """Read the saved weights; they must be finite and, unless `verify` is false, undamaged."""
     path = folder / WEIGHTS
     if not path.is_file():
         raise FormatError(f"{folder} has {CONFIG} but no {WEIGHTS}; {_FIX}")
-    with checked_files(folder, content.files or {}, fix=_FIX, verify=verify):
-        return _read_weights(path)
-
-
-def _read_weights(path: Path) -> dict[str, Tensor]:
-    _, tensors = read_safetensors(path, "pt", fix=_FIX)
-    for name, tensor in tensors.items():
-        is_zero = tensor.isneginf() & name.endswith(".w")  # a mix has logarithms of its weights
-        if not (tensor.isfinite() | is_zero).all():
+    records = config.files or {} if verify else {}
+    for name in records.keys() - {WEIGHTS}:
+        check_file(folder / name, records[name], fix=_FIX)
+    content = read_checked(path, records.get(WEIGHTS), fix=_FIX)
+    _, arrays = parse_safetensors(content, path, fix=_FIX)
+    for name, array in arrays.items():
+        is_zero = np.isneginf(array) & name.endswith(".w")  # a mix has logarithms of its weights
+        if not (np.isfinite(array) | is_zero).all():
             raise FormatError(f"{path}: {name} has weights that are not finite; {_FIX}")
     # Copied into memory of torch's own alignment: matrix products round by how memory is aligned.
     return {
-        _new_name(name): tensor.to(torch.float32, copy=True)
-        for name, tensor in tensors.items()
+        _new_name(name): torch.from_numpy(array.astype(np.float32)).clone()
+        for name, array in arrays.items()
         if ".bilm.softmax." not in name  # earlier versions wrote it, and no task needs it
     }
 

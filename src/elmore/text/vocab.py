@@ -60,7 +60,13 @@ class Vocab:
     @classmethod
     def load(cls, path: Path) -> "Vocab":
         """Load a vocabulary file: UTF-8, a word a line."""
-        content = read_limited(path, _MAX_BYTES)
+        return cls.parse(read_limited(path, _MAX_BYTES), path)
+
+    @classmethod
+    def parse(cls, content: bytes, path: Path) -> "Vocab":
+        """Return the vocabulary that a file's bytes are."""
+        if len(content) > _MAX_BYTES:
+            raise FormatError(f"{path} has {len(content):,} bytes; expected a vocabulary")
         if content.count(b"\n") > _MAX_LINES:
             raise FormatError(f"{path} has more than {_MAX_LINES:,} lines; expected a vocabulary")
         try:

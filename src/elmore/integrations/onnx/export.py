@@ -98,7 +98,7 @@ def metadata_of(model: Pretrained) -> dict[str, str]:
         "fingerprint": model.fingerprint(),
         "token_ids": json.dumps(_token_ids(model.encoder)),
     }
-    if model.bilm.config.token_encoder.words is not None:
+    if model.config.token_encoder.words is not None:
         assert model.vocab is not None
         metadata["vocabulary"] = json.dumps(model.vocab.words, ensure_ascii=False)
     if model.alphabet is not None:

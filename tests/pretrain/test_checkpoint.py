@@ -8,8 +8,8 @@ import torch
 from safetensors import safe_open
 
 from elmore.errors import FormatError
-from elmore.formats import checkpoint as module
-from elmore.formats.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from elmore.pretrain import checkpoint as module
+from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 
 
 def write_mixed(path: Path) -> None:
