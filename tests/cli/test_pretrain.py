@@ -210,7 +210,8 @@ def test_what_the_text_is_too_small_for(
 def test_a_loss_that_is_no_number(elmore: Run, tmp_path: Path, text: Path) -> None:
     result = elmore(
         "pretrain", text, "--out", tmp_path / "run",
-        *small_flags(learning_rate=1e30, warmup_steps=0, optimizer="adamw", checkpoint_every=1),
+        *small_flags(learning_rate=1e6, weight_decay=1e6, warmup_steps=0, optimizer="adamw"),
+        "--checkpoint-every", "1",
     )  # fmt: skip
     assert (result.code, result.out) == (2, "")
     *progress, last = result.err.splitlines(keepends=True)

@@ -8,7 +8,6 @@ Shapes: N tokens of a window, W distinct words in it, V rows of the softmax, U o
 filters, p projection_dim, c cell_dim. Values have 4 bytes.
 """
 
-import os
 from dataclasses import dataclass
 
 import torch
@@ -144,13 +143,6 @@ def disk(state: TrainingState, n_shard_bytes: int, n_tokenized_bytes: int) -> Di
         model=state.weights,
         temporary=n_tokenized_bytes,
     )
-
-
-def machine_memory() -> int | None:
-    """Return the memory of this machine in bytes; None where it is unknown."""
-    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
-        return None
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _char_cnn(recipe: Recipe, n_window_words: int) -> tuple[int, int]:

@@ -14,9 +14,10 @@ from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.prepare import OnStage
 from elmore.doctor.advice import advise
 from elmore.doctor.corpus_stats import CorpusStats, TruncatedWords, read_corpus_stats
-from elmore.doctor.cost import Disk, Memory, TrainingState, disk, machine_memory, memory
+from elmore.doctor.cost import Disk, Memory, TrainingState, disk, memory
 from elmore.doctor.dry_run import DryRun, Pace
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
+from elmore.pretrain.memory import machine_memory
 from elmore.pretrain.static_start import SKIPGRAM, describe_static, vectors_of
 from elmore.static import StaticVectors
 

@@ -95,7 +95,7 @@ class DryRun:
 
         def trainer(n_steps: int) -> _DryRunTrainer:
             config = replace(
-                recipe.training, unroll_steps=n_steps, accumulate=1, n_epochs=float(_NEVER),
+                recipe.training, unroll_steps=n_steps, accumulate=1, n_epochs=1e6,
                 patience=0, evaluate_every=_NEVER, checkpoint_every=_NEVER,
             )  # fmt: skip
             return _DryRunTrainer(bilm, self.corpus, config, self.folder, ProcessGroup())

@@ -20,6 +20,7 @@ from elmore.bilm_config import (
 from elmore.checks import at_least, numbers, one_of, strings
 from elmore.corpus.config import CorpusConfig
 from elmore.errors import ConfigError
+from elmore.static.config import MAX_DIM
 
 OptimizerName = Literal["adagrad", "adamw"]
 Decay = Literal["none", "linear", "cosine"]
@@ -28,7 +29,7 @@ SoftmaxKind = Literal["auto", "full", "sampled"]
 StaticPlace = Literal["word_table", "softmax"]
 Lookup = Literal["any-case", "exact"]
 
-_LARGEST = 2**31 - 1  # beyond it a number is a mistake
+_LARGEST, _LARGEST_RATE = 2**31 - 1, 10**6  # beyond these a number is a mistake
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,15 @@ class StaticConfig:
         for place in self.static_fills:
             one_of(StaticPlace, static_fills=place)
         numbers(static_scale=self.static_scale)
-        if not 0 < self.static_scale < math.inf:
-            raise ConfigError(f"static_scale is {self.static_scale}; expected a number above 0")
+        if not 0 < self.static_scale <= _LARGEST_RATE:
+            raise ConfigError(
+                f"static_scale is {self.static_scale}; expected a number above 0, at most 1,000,000"
+            )
         one_of(Lookup, static_lookup=self.static_lookup)
+        at_least(1, largest=MAX_DIM, skipgram_dim=self.skipgram_dim)
         at_least(
-            1, largest=_LARGEST, skipgram_dim=self.skipgram_dim,
-            skipgram_window=self.skipgram_window, skipgram_epochs=self.skipgram_epochs,
+            1, largest=_LARGEST_RATE, skipgram_window=self.skipgram_window,
+            skipgram_epochs=self.skipgram_epochs,
         )  # fmt: skip
 
     @property
@@ -167,16 +171,22 @@ class TrainingConfig:
             dropout=self.dropout, weight_decay=self.weight_decay, word_dropout=self.word_dropout,
             word_table_rate=self.word_table_rate,
         )  # fmt: skip
-        for name in ("n_epochs", "learning_rate", "clip_norm", "word_table_rate"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigError(f"{name} is {getattr(self, name)}; expected a number above 0")
+        if not 0 < self.clip_norm < math.inf:
+            raise ConfigError(f"clip_norm is {self.clip_norm}; expected a number above 0")
+        for name in ("n_epochs", "learning_rate", "word_table_rate"):
+            if not 0 < getattr(self, name) <= _LARGEST_RATE:
+                raise ConfigError(
+                    f"{name} is {getattr(self, name)}; expected a number above 0, at most 1,000,000"
+                )
         for name in ("dropout", "word_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(
                     f"{name} is {getattr(self, name)}; expected a share from 0 to below 1"
                 )
-        if not 0 <= self.weight_decay < math.inf:
-            raise ConfigError(f"weight_decay is {self.weight_decay}; expected 0 or more")
+        if not 0 <= self.weight_decay <= _LARGEST_RATE:
+            raise ConfigError(
+                f"weight_decay is {self.weight_decay}; expected 0 or more, at most 1,000,000"
+            )
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,9 @@ def _tensorboard(folder: Path) -> Any:
     return SummaryWriter(folder / TENSORBOARD)
 
 
+_MOST_SHOWN = 1e20  # beyond it the axis overflows
+
+
 def draw_curve(folder: Path) -> None:
     """Plot training and held-out perplexity over tokens, if matplotlib is installed."""
     if find_spec("matplotlib") is None:  # an extra
@@ -113,12 +116,11 @@ def draw_curve(folder: Path) -> None:
     held_out: list[tuple[float, float, float]] = []
     for facts in read_metrics(folder):
         if "held_out_forward" in facts:
-            held_out.append(
-                (facts["tokens"], facts["held_out_forward"], facts["held_out_backward"])
-            )
+            measured = (facts["held_out_forward"], facts["held_out_backward"])
+            held_out.append((facts["tokens"], *(min(one, _MOST_SHOWN) for one in measured)))
         else:
             mean = (facts["forward_loss"] + facts["backward_loss"]) / 2
-            training.append((facts["tokens"], math.exp(min(mean, 50.0))))
+            training.append((facts["tokens"], math.exp(min(mean, math.log(_MOST_SHOWN)))))
     figure = Figure(figsize=(7, 4.5))  # without pyplot, whose backend is the user's choice
     axes = figure.subplots()
     if training:

@@ -40,6 +40,7 @@ from elmore.pretrain.checkpoint import read_checkpoint, remove_unfinished_checkp
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.initial_network import Start, fill, new_bilm
+from elmore.pretrain.memory import check_memory
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score, calibration_of
 from elmore.pretrain.recipes import (
@@ -118,6 +119,8 @@ def pretrain(
                 )  # fmt: skip
             processes.wait()
             corpus = corpus or Corpus.load(folder / CORPUS)
+            if start is None:
+                check_memory(recipe.bilm_config(len(corpus.vocab)))
             bilm = new_bilm(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
                 fill(bilm, corpus, recipe, start, StaticVectors.load(folder / STATIC))
