@@ -4,9 +4,23 @@ from pathlib import Path
 
 import pytest
 
+from elmore.tasks import Classifier
 from tests.cli.conftest import SMALL_TASK as SMALL
 
 from .conftest import Refused, Run
+
+
+def test_labels_that_are_no_strings(elmore: Run, tiny_model: Path, tmp_path: Path) -> None:
+    """They are strings in JSON, and evaluated by those of a file."""
+    task, examples = tmp_path / "task", tmp_path / "test.tsv"
+    X, y = ["good film", "bad film"] * 8, [True, False] * 8
+    Classifier(tiny_model, hidden_dim=4, n_epochs=1).fit(X, y).save(task)
+    (found,) = elmore("predict", task, "good film", "--probabilities").records
+    assert found["label"] in ("True", "False")
+    assert set(found["probabilities"]) == {"True", "False"}
+    examples.write_text("text\tlabel\ngood film\tTrue\nbad film\tFalse\n")
+    (found,) = elmore("evaluate", task, examples).records
+    assert set(found["classes"]) == {"True", "False"}
 
 
 def test_predict_tags_of_a_conll_file(

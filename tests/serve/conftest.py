@@ -49,7 +49,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     labels = ["money", "water"] * 10
     Classifier(elmo, **SMALL).fit(Examples(texts, labels)).save(folder / "classify")
     pairs = [(text, text) for text in texts]
-    PairClassifier(elmo, **SMALL).fit(Examples(pairs, labels)).save(folder / "pair")
+    numbers = [labels.index(label) for label in labels]
+    PairClassifier(elmo, **SMALL).fit(Examples(pairs, numbers)).save(folder / "pair")
     split: list[Any] = [text.split() for text in texts]
     tags = [["B-X" if word == "bank" else "O" for word in words] for words in split]
     Tagger(elmo, **SMALL).fit(Examples(split, tags)).save(folder / "tag")

@@ -171,7 +171,11 @@ def test_tasks(client: TestClient, folders: Any, elmo: Elmo) -> None:
     pairs = [["the bank", "a river ."], ["", "bank"]]
     content = checked(client.post("/predict/pair", json={"texts": pairs}), answers.PredictAnswer)
     pair = PairClassifier.load(folders / "pair", elmo=elmo)
-    assert [one["label"] for one in content["results"]] == pair.predict(pairs).tolist()
+    assert [one["label"] for one in content["results"]] == pair.predict(pairs).astype(str).tolist()
+    assert tasks[1]["labels"] == ["0", "1"]  # labels are strings here, of whatever type they are
+    body_of_pairs = {"texts": pairs, "probabilities": True}
+    content = checked(client.post("/predict/pair", json=body_of_pairs), answers.PredictAnswer)
+    assert all(set(one["probabilities"]) == {"0", "1"} for one in content["results"])
 
     content = checked(client.post("/predict/tag", json=body), answers.PredictAnswer)
     tagger = Tagger.load(folders / "tag", elmo=elmo)
