@@ -66,3 +66,7 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"elmore.tasks.{module}"), name)
     raise AttributeError(f"module 'elmore.tasks' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
