@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,14 @@ from elmore.cli.main import run as run_elmore
 from elmore.corpus.files import fingerprint
 from elmore.errors import ConfigError, ElmoreWarning
 from elmore.formats import read_pretrained
-from elmore.pretrain.checkpoint import read_checkpoint
+from elmore.pretrain import trainer
+from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.initial_network import Start
 from elmore.pretrain.metrics import read_metrics
+from elmore.pretrain.perplexity import Score
 from elmore.pretrain.run import pretrain
-from elmore.pretrain.trainer import Report
+from elmore.pretrain.trainer import Report, Trainer
 from elmore.pretrain.verify import verify_run
 from tests.pretrain.small_runs import small, small_flags, start, write_text, write_vectors
 
@@ -126,7 +129,7 @@ def test_more_epochs_go_on(tmp_path: Path, text: Path) -> None:
 
 def test_until_the_first_checkpoint_a_run_may_be_another(tmp_path: Path, text: Path) -> None:
     with pytest.raises(CrashError):
-        pretrain([text], tmp_path / "run", small(evaluate_every=5), on_update=crash_after(6))
+        pretrain([text], tmp_path / "run", small(), on_update=crash_after(6))
     recipe = small(learning_rate=0.01, n_epochs=0.5)
     pretrain([text], tmp_path / "run", recipe)
     pretrain([text], tmp_path / "whole", recipe)
@@ -181,7 +184,7 @@ def test_killed_while_its_model_was_replaced(tmp_path: Path, text: Path) -> None
     run = tmp_path / "run"
     pretrain([text], run, small())
     (run / "model/README.md").write_text("my model")
-    work = run / "model.a1.part"
+    work = run / "model.kil_led1.part"
     work.mkdir()
     (work / "elmore-unfinished").touch()
     (run / "model").rename(work / "old")
@@ -197,6 +200,38 @@ def test_a_model_that_is_a_link(tmp_path: Path, text: Path) -> None:
     (run / "model").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ConfigError, match="holds model, which no training run made"):
         pretrain([], run, small(n_epochs=3))
+
+
+@pytest.mark.parametrize("n_written", [0, 1, 2])
+def test_the_best_weights_are_those_of_this_run(
+    tmp_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch, n_written: int
+) -> None:
+    """Killed among the checkpoints of its best update, then resumed with another length."""
+    flags = {"held_out": 0.1, "checkpoint_every": 3, "evaluate_every": 2}
+    means, write, written = {2: 5.0, 4: 4.0}, trainer.write_checkpoint, list[Path]()
+
+    def score(self: Trainer) -> Score:
+        return Score(10, 0, 10, *[10 * means.get(self.update, 6.0)] * 2)
+
+    def write_and_crash(path: Path, checkpoint: Checkpoint) -> None:
+        if checkpoint.facts["update"] == 4:
+            if len(written) == n_written:
+                raise CrashError
+            written.append(path)
+        write(path, checkpoint)
+
+    monkeypatch.setattr(Trainer, "score", score)
+    with monkeypatch.context() as patch, suppress(CrashError):
+        patch.setattr(trainer, "write_checkpoint", write_and_crash)
+        pretrain([text], tmp_path / "run", small(**flags), on_update=crash_after(4))
+    assert len(written) == n_written
+    longer = flags | {"evaluate_every": 1000, "n_epochs": 3.0}
+    pretrain([text], tmp_path / "run", small(**longer))
+    last, best = (
+        read_checkpoint(tmp_path / f"run/{one}.safetensors").facts for one in ("last", "best")
+    )
+    assert (last["best"], last["best_update"]) == (best["held_out"], best["update"])
+    assert best["update"] == (4 if n_written else 2)
 
 
 def test_more_held_out_text_begins_a_new_best(tmp_path: Path) -> None:
@@ -327,7 +362,7 @@ def test_what_a_kill_leaves_is_not_read(begun: Path, text: Path, tmp_path: Path)
     for name in checkpoints:
         (begun / name).mkdir()
         (begun / name / name).write_bytes(b"half a file")
-    for name in ("corpus.a1.part", "model.new.b2.part"):
+    for name in ("corpus.kil_led1.part", "model.kil_led2.part"):
         (begun / name / "new").mkdir(parents=True)
         (begun / name / "elmore-unfinished").touch()
         (begun / name / "new/config.json").write_bytes(b"half a file")

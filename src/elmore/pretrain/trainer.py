@@ -47,6 +47,8 @@ class LastFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n_since_best: Count
     held_out: Score | None
     best: Score | None
+    best_update: Count | None
+    """When `best` was measured; its weights are in `BEST`."""
     metrics_length: Count
     seconds: Annotated[float, msgspec.Meta(ge=0)]
 
@@ -125,11 +127,14 @@ class Trainer:
         self.n_since_best = 0
         self.held_out: Score | None = None
         self.best: Score | None = None
+        self.best_update: int | None = None
         self.seconds = 0.0
         self._next_curve_s = 0.0
         self._metrics_length = 0
         if (folder / LAST).exists():
             self._load(read_checkpoint(folder / LAST))
+            if processes.is_first and self.update == self.best_update:
+                self._keep_best()
 
     @property
     def tokens_per_update(self) -> int:
@@ -199,7 +204,8 @@ class Trainer:
         is_last = self.update >= self.n_updates
         if self.update % self.config.evaluate_every == 0 or is_last:
             self._evaluate(metrics)
-        if self.update % self.config.checkpoint_every == 0:
+        is_saved = self.update == self.best_update
+        if self.update % self.config.checkpoint_every == 0 and not is_saved:
             self._save(metrics)
         on_update(
             Report(self.update, self.n_updates, n_tokens, losses, rate, norm, speed, self.held_out)
@@ -233,7 +239,11 @@ class Trainer:
         return {"weights": RowGradient(None, self.step.gradients.values), **found.rows}
 
     def _evaluate(self, metrics: Metrics | None) -> None:
-        """Measure held-out perplexity in the first process, and share it with all."""
+        """Measure held-out perplexity in the first process, and share it with all.
+
+        The best weights are written after the checkpoint of the same update: were they of a later
+        one, a run that is resumed with another length would find a best that it never reached.
+        """
         if not self.corpus.held_out.n_words:
             return
         shared = self._tensor([0.0] * 5)
@@ -248,6 +258,7 @@ class Trainer:
         best = self.best
         if best is None or score.n_predictions != best.n_predictions or score.mean < best.mean:
             self.best, self.n_since_best = score, 0  # of other text: nothing to compare it with
+            self.best_update = self.update
         if metrics is not None:
             metrics.write(
                 {
@@ -262,9 +273,21 @@ class Trainer:
             if self.seconds >= self._next_curve_s:  # a plot takes as long as many small updates
                 draw_curve(self.folder)
                 self._next_curve_s = self.seconds + _CURVE_EVERY_S
-            if self.best is score:
-                facts = msgspec.to_builtins(BestFacts(self.update, score))
-                write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))
+        if self.best is score:
+            self._save(metrics)
+            if metrics is not None:
+                self._write_best()
+
+    def _keep_best(self) -> None:
+        """Write the best weights, which are the current ones, if a kill came before it."""
+        path = self.folder / BEST
+        if not path.exists() or read_checkpoint(path).facts.get("update") != self.update:
+            self._write_best()
+
+    def _write_best(self) -> None:
+        assert self.best is not None
+        facts = msgspec.to_builtins(BestFacts(self.update, self.best))
+        write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))
 
     def _tensor(self, numbers: list[float]) -> Tensor:
         """Return numbers as a tensor that the processes can exchange."""
@@ -297,6 +320,7 @@ class Trainer:
                 n_since_best=self.n_since_best,
                 held_out=self.held_out,
                 best=self.best,
+                best_update=self.best_update,
                 metrics_length=metrics.sync(),
                 seconds=self.seconds,
             )
@@ -331,6 +355,7 @@ class Trainer:
         self.state = BiLMState(forward, backward)
         self.update, self.n_since_best = facts.update, facts.n_since_best
         self.held_out, self.best = facts.held_out, facts.best
+        self.best_update = facts.best_update
         self.seconds, self._metrics_length = facts.seconds, facts.metrics_length
 
 
