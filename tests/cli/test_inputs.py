@@ -104,6 +104,7 @@ def test_csv_as_excel_writes_it(
         "Nr\ttext\n1\tthe cat, sat\n2\ta; b\n",
         '"Nr","text"\r1,"the cat, sat"\r2,a; b\r',
         'text\n"the cat, sat"\na; b\n',
+        'text,notes; more; of them\n"the cat, sat",x\na; b,y\n',
     ):
         path.write_bytes(content.encode())
         assert tokens(elmore("embed", path, *flags)) == expected

@@ -111,6 +111,8 @@ def test_clauses(tmp_path: Path) -> None:
         ("a.tsv", "text\tlabel\n", "has no examples; expected at least one"),
         ("a.tsv", "", "has no examples"),
         ("a.csv", 'text,label\n"good,1\n', "is not CSV"),
+        ("a.csv", "text,label,text\na,1,b\n", "line 1 names the column 'text' twice; rename"),
+        ("a.tsv", "label\ttext\tlabel\n1\ta\t0\n", "line 1 names the column 'label' twice"),
         ("a.jsonl", "{\n", "line 1 is not JSON"),
         ("a.jsonl", "[1]\n", "line 1 holds a JSON list"),
         ("a.jsonl", '{"text": null, "label": 1}\n', "has None in field 'text'; expected a string"),

@@ -38,8 +38,9 @@ def read_records(
         return _read_parquet(path, fields)
     if form == "jsonl":
         return _read_json_lines(path, max_line_bytes)
-    split = _split_tabs if form == "tsv" else _split_commas
-    return _with_header(split(path, max_line_bytes))
+    if form == "tsv":
+        return _with_header(_split_tabs(path, max_line_bytes), fields)
+    return _with_header(_split_csv(path, fields, max_line_bytes), fields)
 
 
 def value_of(record: Record, field: str, where: str) -> Any:
@@ -88,11 +89,16 @@ def parse_json_line(line: str, where: str) -> Record:
     return record
 
 
-def _with_header(rows: Iterator[tuple[str, list[str]]]) -> Iterator[tuple[str, Record]]:
+def _with_header(
+    rows: Iterator[tuple[str, list[str]]], fields: Sequence[str]
+) -> Iterator[tuple[str, Record]]:
     header: list[str] | None = None
     for where, row in rows:
         if header is None:
             header = row
+            for field in fields:
+                if row.count(field) > 1:
+                    raise DataError(f"{where} names the column {field!r} twice; rename one of them")
         elif len(row) != len(header):
             raise DataError(
                 f"{where} has {len(row)} columns; expected {len(header)}: {_names(header)}"
@@ -106,12 +112,15 @@ def _split_tabs(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, list[
         yield where, line.split("\t")
 
 
-def _split_commas(path: AnyPath, max_line_bytes: int) -> Iterator[tuple[str, list[str]]]:
+def _split_csv(
+    path: AnyPath, fields: Sequence[str], max_line_bytes: int
+) -> Iterator[tuple[str, list[str]]]:
     csv.field_size_limit(max(csv.field_size_limit(), max_line_bytes))
     with open_decompressed(path) as file:
         lines = _csv_lines(file, path, max_line_bytes)
         header = next(lines, "").removeprefix("\ufeff")
-        rows = csv.reader(chain([header], lines), delimiter=_delimiter(header), strict=True)
+        delimiter = _delimiter(header, fields)
+        rows = csv.reader(chain([header], lines), delimiter=delimiter, strict=True)
         try:
             for row in rows:
                 if row:
@@ -127,9 +136,14 @@ def _csv_lines(file: IO[bytes], path: AnyPath, max_line_bytes: int) -> Iterator[
         yield from io.StringIO(decode_line(line, number, str(path)), newline="")
 
 
-def _delimiter(header: str) -> str:
-    """Return what separates the names of the columns: what makes most of them."""
-    return max(",;\t", key=lambda one: len(next(csv.reader([header], delimiter=one), [])))
+def _delimiter(header: str, fields: Sequence[str]) -> str:
+    """Return what separates the names of columns: what makes these fields of them, or most."""
+
+    def n_columns(delimiter: str) -> tuple[int, int]:
+        names = next(csv.reader([header], delimiter=delimiter), [])
+        return len(set(names) & set(fields)), len(names)
+
+    return max(",;\t", key=n_columns)
 
 
 def _read_parquet(path: AnyPath, fields: Sequence[str]) -> Iterator[tuple[str, Record]]:
