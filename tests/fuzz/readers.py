@@ -404,6 +404,7 @@ def _checkpoint(folder: Path) -> None:
     score = {"n_predictions": 9, "n_unknown": 1, "n_words": 8, "forward_nll": 9.5}
     facts = {
         "update": 12, "n_since_best": 0, "held_out": {**score, "backward_nll": 9.25}, "best": None,
+        "best_update": None,
         "metrics_length": 100, "seconds": 1.5,
     }  # fmt: skip
     tensors = {"bilm.w": torch.randn(3, 4), "state.h": torch.randn(2, 5), "n": torch.arange(3)}

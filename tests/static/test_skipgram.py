@@ -10,8 +10,10 @@ import pytest
 from elmore import StaticVectors
 from elmore.cli.main import run as run_elmore
 from elmore.errors import ConfigError, DataError
+from elmore.static import skipgram
 from elmore.static.config import SkipGramConfig
 from elmore.static.skipgram import train_skipgram
+from tests.fuzz.mutations import mutate
 
 pytest.importorskip("gensim", reason="gensim is in elmore[static]")
 
@@ -126,3 +128,24 @@ def test_words_that_are_equally_frequent() -> None:
     config = SkipGramConfig(dim=4, min_count=5, max_words=3, n_epochs=1)
     with pytest.raises(DataError, match="more than 3 words are equally frequent"):
         train_skipgram([["a", "b", "c", "d"]] * 5, config)
+
+
+def test_a_damaged_state_is_no_state(tmp_path: Path) -> None:
+    """Nothing of it is taken over: training starts again from what it would have started from."""
+    model = pytest.importorskip("gensim.models").Word2Vec(
+        [["a", "b", "c"]] * 9, sg=1, vector_size=4, min_count=1
+    )
+    config = SkipGramConfig(dim=4, min_count=1, n_epochs=3)
+    path, before = tmp_path / "epoch.npz", model.wv.vectors.copy()
+    skipgram._save_state(model, path, config, 2)
+    content, rng = path.read_bytes(), random.Random(1)
+    method = content.rindex(b"PK\x01\x02") + 10  # of compression, of the last array
+    cases = [content[:method] + b"\x63" + content[method + 1 :]]
+    cases += [mutate(content, rng, is_json=False) for _ in range(500)]
+    for damaged in cases:
+        path.write_bytes(damaged)
+        model.wv.vectors[:] = 7
+        if skipgram._load_state(model, path, config) == 0:
+            assert (model.wv.vectors == 7).all()
+        else:  # what was damaged is not read
+            np.testing.assert_array_equal(model.wv.vectors, before)

@@ -6,6 +6,7 @@ own, training saves its state there after each epoch, and resumes from it.
 """
 
 import json
+import struct
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -22,6 +23,11 @@ from elmore.errors import DataError, MissingExtraError
 from elmore.folders import new_file
 from elmore.static.config import SkipGramConfig
 from elmore.static.vectors import StaticVectors
+
+_UNREADABLE = (  # what zipfile and numpy raise for files that are damaged
+    OSError, EOFError, LookupError, ValueError, TypeError, ArithmeticError, RuntimeError,
+    SyntaxError, MemoryError, struct.error, zlib.error, BadZipFile, TokenError,
+)  # fmt: skip
 
 OnSkipGram = Callable[[str, int, int], None]
 """Is told a stage (tokenize, train), how many words or epochs are done, and of how many, or 0."""
@@ -107,18 +113,20 @@ def _load_state(model: Any, path: Path, config: SkipGramConfig) -> int:
     if not path.exists():
         return 0
     try:
-        with np.load(path, allow_pickle=False) as saved:
-            if str(saved["config"]) != json.dumps(asdict(config)) or (
-                saved["vectors"].shape != model.wv.vectors.shape
-            ):
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
+            if str(saved["config"]) != json.dumps(asdict(config)):
                 return 0
-            model.wv.vectors[:] = saved["vectors"]
-            model.syn1neg[:] = saved["outputs"]
+            vectors, outputs, n_done = saved["vectors"], saved["outputs"], int(saved["n_done"])
+            shapes = model.wv.vectors.shape, model.syn1neg.shape
+            if (vectors.shape, outputs.shape) != shapes or not 0 <= n_done <= config.n_epochs:
+                return 0
             random = (str(saved["random_name"]), saved["random_keys"], int(saved["random_place"]))
             model.random.set_state(random)
-            return int(saved["n_done"])
-    except (OSError, ValueError, TypeError, KeyError, EOFError, TokenError, BadZipFile, zlib.error):
+    except _UNREADABLE:
         return 0  # damaged: training starts again
+    model.wv.vectors[:] = vectors  # once all is read: what training starts from is random, too
+    model.syn1neg[:] = outputs
+    return n_done
 
 
 def _write(sentences: Iterable[list[str]], path: Path, on_progress: OnSkipGram) -> None:
