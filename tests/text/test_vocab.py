@@ -67,3 +67,22 @@ def test_a_faulty_file_is_refused_with_the_place(
     with pytest.raises(FormatError, match=message) as caught:
         Vocab.load(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("word", ["", "a\nb", "a\r", "\ud800", "a" * 10**6 + "\ud800"])
+def test_words_that_no_file_holds(tmp_path: Path, word: str) -> None:
+    with pytest.raises(DataError, match="cannot be saved in a file of one word a line") as caught:
+        Vocab(["the", word]).save(tmp_path / "vocab.txt")
+    assert len(str(caught.value)) < 300
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("word", ["a", "\x00", "\x1b[31m", "\x85", "\u2028", "a b", "x" * 10**6])
+def test_a_word_that_is_there_twice(tmp_path: Path, word: str) -> None:
+    with pytest.raises(FormatError, match="twice; each word may occur once") as caught:
+        Vocab.load(write(tmp_path, f"{word}\nb\n{word}\n".encode()))
+    assert len(str(caught.value)) < 400
+    assert str(caught.value).isprintable()
+    with pytest.raises(DataError, match="is not in the vocabulary of 1 words") as caught_other:
+        Vocab(["the"]).encode([word])
+    assert len(str(caught_other.value)) < 300

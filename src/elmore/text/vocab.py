@@ -1,16 +1,18 @@
 """A list of words in, word <-> row number out: the rows of a softmax or of a table of vectors."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from elmore.errors import DataError, FormatError
+from elmore.errors import DataError, FormatError, shown
 from elmore.metadata import read_limited
 from elmore.text.chars import UNKNOWN
 
 _BOM = "\ufeff"  # the byte order mark
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_BYTES, _MAX_LINES = 2**28, 2**24  # what no softmax has rows for
 
 
@@ -22,7 +24,7 @@ class Vocab:
         self._ids = {word: i for i, word in enumerate(self.words)}
         if len(self._ids) != len(self.words):
             twice = next(word for i, word in enumerate(self.words) if self._ids[word] != i)
-            raise DataError(f"the vocabulary has {twice!r} twice; each word may occur once")
+            raise DataError(f"the vocabulary has {shown(twice)} twice; each word may occur once")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -52,7 +54,7 @@ class Vocab:
         if unknown < 0 and (rows < 0).any():
             missing = words[int(np.argmin(rows))]
             raise DataError(
-                f"the word {missing!r} is not in the vocabulary of {len(self)} words, "
+                f"the word {shown(missing)} is not in the vocabulary of {len(self)} words, "
                 f"and it has no {UNKNOWN}; add that line or use words that it has"
             )
         return rows
@@ -89,8 +91,10 @@ class Vocab:
     def save(self, path: Path) -> None:
         """Save the words, one a line."""
         for word in self.words:
-            if word == "" or "\n" in word or word.endswith("\r"):
-                raise DataError(f"the word {word!r} cannot be saved in a file of one word a line")
+            if word == "" or "\n" in word or word.endswith("\r") or _LONE_SURROGATE.search(word):
+                raise DataError(
+                    f"the word {shown(word)} cannot be saved in a file of one word a line, in UTF-8"
+                )
         text = "".join(f"{word}\n" for word in self.words)
         if text.startswith(_BOM):
             text = _BOM + text  # loading removes one
