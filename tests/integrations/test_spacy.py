@@ -350,3 +350,32 @@ print(nlp.initialize() and nlp("a b").tensor.shape)
         check=False,
     )
     assert done.stdout == "(2, 12)\n", done.stderr
+
+
+def test_texts_without_words(nlp: Language, tiny_elmo: Elmo) -> None:
+    texts = ["", " ", " \n\t ", "the bank", ""]
+    docs = [*nlp.pipe(texts), nlp.get_pipe("elmore")(Doc(nlp.vocab, words=[]))]
+    for doc in docs:
+        assert doc.tensor.shape == (len(doc), tiny_elmo.dim)
+        assert doc.vector.shape == doc[0:0].vector.shape == (tiny_elmo.dim,)
+        has_words = doc.text == "the bank"
+        assert doc.has_vector is has_words
+        assert doc.similarity(docs[3]) == pytest.approx(1.0 if has_words else 0.0)
+    assert docs[3][1:1].similarity(docs[3]) == 0
+
+
+@pytest.mark.parametrize("given", [None, 3, ["the", "bank"]])
+def test_what_is_no_text(nlp: Language, given: Any) -> None:
+    with pytest.raises(ValueError, match="Expected a string, Doc, or bytes as input"):
+        nlp(given)  # spaCy's own
+    with pytest.raises(DataError, match=f"got a {type(given).__name__}; expected a Doc"):
+        nlp.get_pipe("elmore")(given)
+
+
+def test_a_text_of_100_000_tokens(nlp: Language) -> None:
+    words = ["the", "bank", "river", "."] * 25_000
+    component: Any = nlp.get_pipe("elmore")
+    doc = component(Doc(nlp.vocab, words=words))
+    (expected,) = component.encoder.elmo.encode_tokens([words])
+    assert doc.tensor.shape == (100_000, component.encoder.dim)
+    np.testing.assert_array_equal(doc.tensor, expected.vectors)

@@ -59,6 +59,9 @@ class DocEncoder:
     def __call__(self, docs: Iterable[Doc]) -> list[Vectors]:
         """Return the vectors of each Doc; those of whitespace tokens are zeros."""
         docs = list(docs)
+        for doc in docs:
+            if not isinstance(doc, Doc):
+                raise DataError(f"got a {type(doc).__name__}; expected a Doc, such as nlp(text)")
         places = [_sentences(doc) for doc in docs]
         sentences = [
             [tuple(doc[i].text for i in sentence) for sentence in found]
