@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 from rich.cells import set_cell_size
-from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.terminal import is_terminal, print_json, print_words
+from elmore.cli.terminal import TextConsole, is_terminal, print_json, print_words
 from elmore.errors import DataError
 
 
@@ -56,7 +55,7 @@ def change(
 
     before, after = OccurrenceIndex.load(old), OccurrenceIndex.load(new)
     used = last_shared_layer(before, after) if layer is None else layer
-    console = Console(highlight=False)
+    console = TextConsole(highlight=False)
     if not words:
         found = word_changes(before, after, used, min_count=min_count)
         if not found:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
-from elmore.cli.terminal import is_terminal, print_json
+from elmore.cli.terminal import TextConsole, is_terminal, print_json
 
 
 def evaluate(
@@ -47,12 +47,11 @@ def evaluate(
 
 
 def _print(found: Any) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from elmore.tasks.metrics import LabelEvaluation
 
-    console = Console()
+    console = TextConsole()
     shares = found.figures()
     console.print(", ".join(f"{name} {100 * share:.2f}" for name, share in shares.items()))
     if not isinstance(found, LabelEvaluation):

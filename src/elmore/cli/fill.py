@@ -4,11 +4,10 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
-from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.terminal import is_terminal, marked_line, print_json
+from elmore.cli.terminal import TextConsole, is_terminal, marked_line, print_json
 from elmore.corpus.lines import decode_lines
 from elmore.errors import DataError
 
@@ -70,7 +69,7 @@ def fill(
 def _print(found: "list[Substitutes]", texts: list[str]) -> None:
     from elmore.senses.detokenize import marked_token
 
-    console = Console(highlight=False)
+    console = TextConsole(highlight=False)
     for one in found:
         console.print(marked_line(marked_token(texts[one.text], one.tokens, one.place)))
         for word, probability in zip(one.words, one.probabilities, strict=True):

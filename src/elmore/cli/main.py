@@ -119,7 +119,9 @@ def _format_warning(
 
 
 def _say(message: str) -> int:
-    line = " ".join(message.split())
+    from elmore.cli.terminal import without_controls
+
+    line = without_controls(" ".join(message.split()))
     line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"  # it may quote what was given
     print(f"elmore: {line}", file=sys.stderr)  # noqa: T201
     return 2

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from elmore.cli.terminal import is_terminal, print_json
+from elmore.cli.terminal import TextConsole, is_terminal, print_json
 
 
 def models() -> None:
@@ -39,7 +39,6 @@ def models() -> None:
 
 
 def _print(found: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -56,6 +55,6 @@ def _print(found: list[dict[str, Any]]) -> None:
             f"{facts['forward_perplexity']:.1f} / {facts['backward_perplexity']:.1f}",
             f"{facts['megabytes']:.1f}",
         )
-    Console().print(table)
+    TextConsole().print(table)
     for facts in found:  # on a line of its own: a wrapped path cannot be copied
         sys.stdout.write(f"{facts['name']}: {Path(facts['folder']) / 'README.md'}\n")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.terminal import end_in_columns, is_terminal, marked_line, print_json
+from elmore.cli.terminal import TextConsole, end_in_columns, is_terminal, marked_line, print_json
 from elmore.folders import new_output
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def neighbours(
     if not is_terminal():
         print_json(_facts(text, word, found, similar) | {"standardized": index.is_standardized})
         return
-    console = Console(highlight=False)
+    console = TextConsole(highlight=False)
     if similar is not None:
         console.print("static vectors, in any sentence:", style="bold")
         console.print(Text("  " + ", ".join(f"{other} {cosine:.2f}" for other, cosine in similar)))

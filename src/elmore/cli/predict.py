@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
-from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
 from elmore.cli.inputs import read_input
-from elmore.cli.terminal import is_terminal, print_json
+from elmore.cli.terminal import TextConsole, is_terminal, print_json
 from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.errors import ConfigError, DataError
 
@@ -136,7 +135,7 @@ def _answer(task: Any, texts: Sequence[str], fields: tuple[str, str], max_line_b
         if is_terminal():
             shown = Text(answer.text or "no answer", "bold" if answer.text else "dim")
             shown.append(f"  {question}").append(f"  {answer.probability:.1%}", "dim")
-            Console(highlight=False).print(shown)
+            TextConsole(highlight=False).print(shown)
             continue
         span = None if answer.start is None else (answer.start, answer.end)
         record = {} if name is None else {"id": name}
@@ -174,7 +173,7 @@ def _corefer(
     documents: list[Any] = []
     for one in _read_each(texts, is_column_file, [text_field], max_line_bytes):
         documents += read_documents(one).X if isinstance(one, Path) else one
-    console = Console(highlight=False)
+    console = TextConsole(highlight=False)
     for document, clusters in zip(documents, task.predict(documents), strict=True):
         if conll:
             for line in document_lines(document, clusters):
@@ -260,7 +259,7 @@ def _print(record: dict[str, Any]) -> None:
     """Print a text and its label, or its tagged spans as they are in the text."""
     from elmore.tasks.schemes import scheme_of, spans_of
 
-    console, text = Console(highlight=False), record["text"]
+    console, text = TextConsole(highlight=False), record["text"]
     if "label" in record:
         chances = record.get("probabilities", {})
         shown = "".join(f"  {name} {chance:.1%}" for name, chance in chances.items())

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
-from rich.console import Console
 from rich.text import Text
 
 from elmore.cli import arguments
-from elmore.cli.terminal import is_terminal, marked_line, print_json, print_words
+from elmore.cli.terminal import TextConsole, is_terminal, marked_line, print_json, print_words
 
 if TYPE_CHECKING:
     from elmore.senses.describe import Sense
@@ -93,7 +92,7 @@ def senses(
         }
         print_json(content)
         return
-    console = Console(highlight=False)
+    console = TextConsole(highlight=False)
     console.print(
         f"{len(occurrences):,} distinct sentences of {len(index.rows(word)):,} occurrences",
         style="dim",

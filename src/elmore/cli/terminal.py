@@ -2,11 +2,12 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +17,22 @@ if TYPE_CHECKING:
     from elmore.senses.detokenize import MarkedText
 
 _SHOWN_DIMS = 6
+_CONTROLS = dict.fromkeys({*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}, "\ufffd")
+
+
+def without_controls(text: str) -> str:
+    """Return text whose control characters cannot move a terminal's cursor or change its title."""
+    return text.translate(_CONTROLS)
+
+
+class TextConsole(Console):
+    """A console that prints texts and words of others: their control characters are replaced."""
+
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        return super()._render_buffer(
+            Segment(text if control else without_controls(text), style, control)
+            for text, style, control in buffer
+        )
 
 
 def is_terminal() -> bool:
@@ -62,7 +79,7 @@ class TablePrinter:
     """Prints each text as a table: a row for each token and layer, with its first dimensions."""
 
     def __init__(self) -> None:
-        self._console = Console()
+        self._console = TextConsole()
 
     def write(self, number: int, text: "TokenVectors") -> None:
         """Print one text."""
@@ -90,7 +107,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in _flat(facts):
         table.add_row(Text(name.replace("_", " ")), Text(_shown(value)))
-    Console().print(table)
+    TextConsole().print(table)
 
 
 def _flat(facts: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
