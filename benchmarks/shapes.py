@@ -28,7 +28,7 @@ from elmore.pretrain import trainer as training_loop
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.initial_network import new_bilm
-from elmore.pretrain.optimizers import learning_rate
+from elmore.pretrain.learning_rate import learning_rate
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.static_start import fill_from_static, vectors_of
 from elmore.static import StaticVectors

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-import torch
 
 from elmore.corpus.prepare import prepare
 from elmore.doctor.cost import TrainingState
+from elmore.engine.training.lstm import DirectionTraining
+from elmore.kernels.packed import PackedMatrix
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.initial_network import new_bilm
 from elmore.pretrain.trainer import Trainer
@@ -23,13 +25,16 @@ def test_the_state_is_that_of_training(text: Path, tmp_path: Path, optimizer: st
     assert kept.weights == sum(p.nbytes for p in bilm.parameters())
     assert kept.gradients == trainer.step.gradients.values.nbytes
     assert kept.optimizer == sum(tensor.nbytes for _, tensor in trainer.optimizer.state())
-    states = (trainer.state.forward, trainer.state.backward)
-    assert kept.states == sum(state.h.nbytes + state.c.nbytes for state in states)
-    buffers = [
-        value
-        for stack in trainer.step.stacks
-        for layer in stack.layers
-        for value in vars(layer).values()
-        if isinstance(value, torch.Tensor)
-    ]
-    assert kept.buffers == sum(buffer.nbytes for buffer in buffers)
+    assert kept.states == sum(state.h.nbytes + state.c.nbytes for state in trainer.states)
+    assert kept.buffers == sum(map(held_bytes, trainer.step.directions))
+
+
+def held_bytes(direction: DirectionTraining) -> int:
+    """The memory that a direction holds between updates."""
+    arrays = [*vars(direction).values()]
+    for layer in direction.layers:
+        held = [*vars(layer).values(), *(layer.projections or ())]
+        arrays += [x.panels if isinstance(x, PackedMatrix) else x for x in held]
+        weights = (layer.input_weight, layer.recurrent_weight, layer.bias, layer.projection)
+        arrays = [x for x in arrays if not any(x is weight for weight in weights)]
+    return sum(x.nbytes for x in arrays if isinstance(x, np.ndarray))

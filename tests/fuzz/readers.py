@@ -407,15 +407,16 @@ def _checkpoint(folder: Path) -> None:
         "best_update": None,
         "metrics_length": 100, "seconds": 1.5,
     }  # fmt: skip
-    tensors = {"bilm.w": torch.randn(3, 4), "state.h": torch.randn(2, 5), "n": torch.arange(3)}
-    write_checkpoint(folder / "last.safetensors", Checkpoint(tensors, facts))
+    draw = np.random.default_rng(1).standard_normal
+    arrays = {"bilm.w": draw((3, 4)), "state.h": draw((2, 5)), "n": np.arange(3)}
+    write_checkpoint(folder / "last.safetensors", Checkpoint(arrays, facts))
 
 
 def _read_checkpoint(folder: Path) -> Any:
     path = folder / "last.safetensors"
     found = read_checkpoint(path)
-    tensors = {name: tensor.numpy().tobytes() for name, tensor in found.tensors.items()}
-    return tensors, convert_metadata(found.facts, LastFacts, path)
+    arrays = {name: array.tobytes() for name, array in found.arrays.items()}
+    return arrays, convert_metadata(found.facts, LastFacts, path)
 
 
 def _recipe(folder: Path) -> None:

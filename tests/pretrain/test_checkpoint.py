@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-import torch
 from safetensors import safe_open
 
 from elmore.errors import FormatError
@@ -14,9 +14,9 @@ from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkp
 
 def write_mixed(path: Path) -> None:
     """Write what a reader saw that opened a file's header and the tensors of the next one."""
-    write_checkpoint(path, Checkpoint({"weight": torch.ones(3)}, {"update": 1}))
+    write_checkpoint(path, Checkpoint({"weight": np.ones(3, np.float32)}, {"update": 1}))
     content = bytearray(path.read_bytes())
-    content[-12:] = torch.full((3,), 2.0).numpy().tobytes()
+    content[-12:] = np.full(3, 2.0, np.float32).tobytes()
     path.write_bytes(content)
 
 
@@ -30,13 +30,15 @@ def test_replaced_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         n_opened += 1
         file = safe_open(path, framework)
         if n_opened == 1:
-            write_checkpoint(path, Checkpoint({"weight": torch.full((3,), 2.0)}, {"update": 2}))
+            write_checkpoint(
+                path, Checkpoint({"weight": np.full(3, 2.0, np.float32)}, {"update": 2})
+            )
         return file
 
     monkeypatch.setattr(module, "safe_open", open_and_replace)
     found = read_checkpoint(path)
     assert found.facts == {"update": 2}
-    assert found.tensors["weight"].tolist() == [2.0] * 3
+    assert found.arrays["weight"].tolist() == [2.0] * 3
     assert n_opened == 2
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from safetensors.torch import load_file
+from safetensors.numpy import load_file
 
 from elmore import Elmo
 from elmore.bilm_config import TokenEncoderConfig
@@ -65,7 +64,7 @@ def test_bilm_tf_s_toy_text_is_learned(tmp_path: Path) -> None:
 
 LEARNED = {
     "held_out": 0.1, "n_epochs": 8, "batch_size": 16, "unroll_steps": 6, "learning_rate": 0.04,
-    "cell_dim": 32, "evaluate_every": 40,
+    "cell_dim": 32, "evaluate_every": 20,
 }  # fmt: skip
 
 
@@ -190,7 +189,7 @@ def test_training_ends_where_nothing_is_gained(tmp_path: Path) -> None:
     assert best > 0
     assert len(means) == best + 1 + 3
     last = updates_of(folder)[-1]["update"]
-    assert last == measured[-1]["update"] == 5 * len(means) < 100
+    assert last == measured[-1]["update"] == 5 * len(means) < 200
 
     assert run.held_out is not None
     assert run.held_out.mean == min(means)
@@ -201,9 +200,9 @@ def test_training_ends_where_nothing_is_gained(tmp_path: Path) -> None:
     )
     assert at_best.facts["update"] == measured[best]["update"]
     assert at_last.facts["update"] == last
-    for name, tensor in model.items():
-        assert torch.equal(tensor, at_best.tensors[name])
-    assert any(not torch.equal(model[name], at_last.tensors[f"bilm.{name}"]) for name in model)
+    for name, array in model.items():
+        assert np.array_equal(array, at_best.arrays[name])
+    assert any(not np.array_equal(model[name], at_last.arrays[f"bilm.{name}"]) for name in model)
 
     before = (folder / "metrics.jsonl").read_bytes()
     again = pretrain([text], folder, recipe)  # there is nothing left to do

@@ -15,13 +15,22 @@ from elmore.bilm_config import (
     TokenEncoderConfig,
     WordTableConfig,
 )
-from elmore.engine.negative_sampling import LogUniformSampler
 from elmore.engine.parameters import Parameters
 from elmore.model.bilm import BiLMState
+from elmore.model.lstm import LstmState
+from elmore.pretrain.autograd_step import AutogradStep
 from elmore.pretrain.config import TrainingConfig
-from elmore.pretrain.step import TrainingStep, Update, Window, _generator
+from elmore.pretrain.step import (
+    States,
+    StreamState,
+    TrainingStep,
+    Update,
+    Window,
+    zero_states,
+)
+from elmore.pretrain.trainer import arrays_of
 from elmore.text import ALPHABET_MARKS, IdEncoder, Vocab
-from tests.oracle.training import Batch, Masks, Sampled, textbook_loss, zero_state
+from tests.oracle.training import Batch, Masks, Sampled, textbook_loss
 
 B, T, V = 5, 7, 60
 N_OUTSIDE = 20  # words outside the vocabulary
@@ -70,16 +79,18 @@ def windows(seed: int) -> tuple[Window, Window]:
 
 
 def textbook(
-    bilm: BiLM, pairs: list[tuple[Window, Window]], step: TrainingStep, state: BiLMState
+    bilm: BiLM, pairs: list[tuple[Window, Window]], step: TrainingStep, states: States
 ) -> tuple[list[float], list[Tensor]]:
     config, number = step.config, NUMBER
     rows = torch.from_numpy(spelled(bilm)).long()
     samples = None
     if step.sampler is not None:
-        drawn = LogUniformSampler(V, config.n_samples).draw(_generator(config.seed, number))
-        samples = Sampled(drawn.words, drawn.log_expected)
+        drawn = step.sampler.draw(np.random.default_rng([config.seed, number]))
+        log_expected = step.sampler.log_expected(drawn, np.arange(V, dtype=np.int32))
+        samples = Sampled(torch.from_numpy(drawn.words).long(), torch.from_numpy(log_expected))
     total = torch.zeros(())
     losses = torch.zeros(2)
+    state = BiLMState(*(LstmState(*map(torch.from_numpy, (x.h, x.c))) for x in states))
     for place, pair in enumerate(pairs):
         batches = []
         for window in pair:
@@ -87,18 +98,19 @@ def textbook(
             inputs = torch.from_numpy(window.inputs.T.copy())
             starts = torch.from_numpy(window.starts.T.copy()) if config.state == "zero" else None
             token_ids = rows[inputs]
-            if step.encoder.words is not None:
-                dropped = ~step.encoder.words._kept[place]
+            if step.encoder.has_words and step.encoder.adds:
+                dropped = torch.from_numpy(~step.kept_rows(number, place))
                 token_ids[..., -1][(inputs < V) & dropped[inputs.clamp(max=V - 1)]] = 0
             batches.append(Batch(token_ids, targets.masked_fill(targets >= V, 2), starts))
         masks = None
         if config.dropout:
             drawn_masks = []
             for direction in range(2):
-                found = [
-                    mask.view(T, B, -1).transpose(0, 1)
-                    for mask in step._masks(number, place, direction)
-                ]
+                found = []
+                for dropout in step.dropouts(number, place, direction):
+                    mask = np.ones((T, B, step.directions[0].config.projection_dim), np.float32)
+                    dropout.drop(mask)
+                    found.append(torch.from_numpy(mask).transpose(0, 1))
                 drawn_masks.append(Masks(found[:-1], found[-1]))
             masks = (drawn_masks[0], drawn_masks[1])
         forward, backward, state = textbook_loss(
@@ -112,30 +124,33 @@ def textbook(
 
 def run(
     bilm: BiLM, config: TrainingConfig, n_windows: int = 1
-) -> tuple[TrainingStep, Update, list[tuple[Window, Window]], BiLMState]:
+) -> tuple[TrainingStep, Update, list[tuple[Window, Window]], States]:
     step = TrainingStep(
-        bilm, Parameters(bilm, config.frozen), config, lambda ids: spelled(bilm)[ids], unknown=2
-    )
+        bilm.config, Parameters(arrays_of(bilm), config.frozen), config,
+        lambda ids: spelled(bilm)[ids], unknown=2,
+    )  # fmt: skip
     pairs = [windows(seed) for seed in range(n_windows)]
-    torch.manual_seed(9)
-    zero = zero_state(bilm, B)
-    state = BiLMState(*(
-        type(part)(torch.randn_like(part.h) * 0.1, torch.randn_like(part.c) * 0.1)
-        for part in (zero.forward, zero.backward)
-    ))  # fmt: skip
-    return step, step(pairs, state, NUMBER), pairs, state
+    random = np.random.default_rng(9)
+
+    def draw(x: np.ndarray) -> np.ndarray:
+        return 0.1 * random.standard_normal(x.shape).astype(np.float32)
+
+    forward, backward = (
+        StreamState(draw(state.h), draw(state.c)) for state in zero_states(bilm.config, B)
+    )
+    return step, step(pairs, (forward, backward), NUMBER), pairs, (forward, backward)
 
 
 def gradients_of(bilm: BiLM, step: TrainingStep, update: Update) -> list[Tensor]:
     found = []
     for name, parameter in bilm.named_parameters():
-        gradient = step.gradients.of(parameter)
         if name in update.rows:
             rows = update.rows[name].rows
-            gradient = torch.zeros_like(parameter)
+            gradient = np.zeros(parameter.shape, np.float32)
             gradient[slice(None) if rows is None else rows] = update.rows[name].values
-        assert gradient is not None
-        found.append(gradient)
+        else:
+            gradient = step.gradients.arrays[name].copy()
+        found.append(torch.from_numpy(gradient))
     return found
 
 
@@ -162,7 +177,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_equal_to_the_textbook(name: str, threads: int) -> None:
+def test_equal_to_the_textbook(name: str) -> None:
     lstm, training = CASES[name]
     bilm = network(**lstm)
     config = TrainingConfig(**({"batch_size": B, "unroll_steps": T, "dropout": 0.0} | training))
@@ -180,10 +195,10 @@ def test_equal_to_the_textbook(name: str, threads: int) -> None:
 def test_clips_bite() -> None:
     bilm = network()
     step, *_ = run(bilm, TrainingConfig(batch_size=B, unroll_steps=T, softmax="full", dropout=0.0))
-    for stack in step.stacks:
-        for layer in stack.layers:
-            assert 0.02 < (layer.c[1:].abs() >= 0.05).float().mean() < 0.98
-            assert 0.02 < (layer.h[1:].abs() >= 0.02).float().mean() < 0.98
+    for direction in step.directions:
+        for layer in direction.layers:
+            assert 0.02 < (np.abs(layer.c[1:, :, :12]) >= 0.05).mean() < 0.98
+            assert 0.02 < (np.abs(layer.h) >= 0.02).mean() < 0.98
 
 
 @pytest.mark.parametrize("word_table", [False, True])
@@ -209,3 +224,25 @@ def test_bfloat16_is_close() -> None:
     np.testing.assert_allclose(rounded.losses, update.losses, atol=0.02)
     assert not torch.equal(found, exact)
     assert torch.cosine_similarity(found, exact, dim=0) > 0.999
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_autograd_computes_the_same(name: str) -> None:
+    lstm, training = CASES[name]
+    bilm = network(**lstm)
+    config = TrainingConfig(**({"batch_size": B, "unroll_steps": T, "dropout": 0.0} | training))
+    step, update, pairs, states = run(bilm, config)
+    by_autograd = AutogradStep(
+        bilm.config, Parameters(arrays_of(bilm)), config, step.encode_ids, unknown=2, device="cpu"
+    )
+    expected = by_autograd(pairs, states, NUMBER)
+    np.testing.assert_allclose(update.losses, expected.losses, atol=1e-5)
+    for key, found in step.gradients.arrays.items():
+        np.testing.assert_allclose(found, by_autograd.gradients.arrays[key], atol=1e-5, rtol=1e-5)
+    assert update.rows.keys() == expected.rows.keys()
+    for key, row_gradient in update.rows.items():
+        np.testing.assert_array_equal(row_gradient.rows, expected.rows[key].rows)
+        np.testing.assert_allclose(row_gradient.values, expected.rows[key].values, atol=1e-5)
+    for one, other in zip(update.states, expected.states, strict=True):
+        np.testing.assert_allclose(one.h, other.h, atol=1e-6)
+        np.testing.assert_allclose(one.c, other.c, atol=1e-6)

@@ -1,30 +1,27 @@
 """A recipe and the size of a vocabulary in, the memory and the disk that training takes out.
 
-The memory that persists between updates is read off the classes of training themselves, built on
-torch's device "meta", which has shapes but no memory. That of an update is computed from the shapes
-that lstm_grad.py, char_cnn_grad.py and softmax_loss.py state.
+All is computed from the shapes that the modules of engine/training state.
 
 Shapes: N tokens of a window, W distinct words in it, V rows of the softmax, U of them touched, F
 filters, p projection_dim, c cell_dim. Values have 4 bytes.
 """
 
+import math
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
-from elmore.engine import fast, softmax_loss, word_scorer
-from elmore.engine.parameters import Parameters, row_weights
-from elmore.model.bilm import BiLM
+from elmore.bilm_config import array_shapes
+from elmore.engine import fast, word_scorer
+from elmore.engine.parameters import places_of, row_weights
+from elmore.engine.training.lstm import window_bytes
+from elmore.engine.training.optimizers import STATES
+from elmore.engine.training.softmax import max_tokens
 from elmore.pretrain.batches import BLOCK_WORDS
 from elmore.pretrain.config import Recipe
-from elmore.pretrain.optimizers import Optimizer
 from elmore.pretrain.perplexity import MAX_BATCH_TOKENS
-from elmore.pretrain.step import TrainingStep
+from elmore.pretrain.step import is_sampled
 
 _PROGRAM = 300 * 2**20  # Python, torch and the libraries, as measured
 _VOCAB_WORD = 250  # the Python objects of a word, in two vocabularies, without its character ids
-_TRAINING_LOGITS = 2 * 4 * softmax_loss.MAX_LOGITS  # in each thread
 
 
 @dataclass(frozen=True)
@@ -88,28 +85,20 @@ class TrainingState:
     def of(cls, recipe: Recipe, n_rows: int) -> "TrainingState":
         """Build the objects of training, without their memory."""
         training, lstm = recipe.training, recipe.lstm
-        with torch.device("meta"):
-            bilm = BiLM(recipe.bilm_config(n_rows))
-        assert bilm.softmax is not None
-        n_parameters = sum(p.numel() for p in bilm.parameters())
-        parameters = Parameters(bilm, training.frozen)
-        step = TrainingStep(bilm, parameters, training, lambda ids: ids.astype("int16"), unknown=0)
-        trainable = {"weights": parameters.values, **row_weights(bilm, training.frozen)}
-        optimizer = [tensor for _, tensor in Optimizer(trainable, training).state()]
-        layers = [layer for stack in step.stacks for layer in stack.layers]
+        shapes = array_shapes(recipe.bilm_config(n_rows))
+        n_parameters = sum(map(math.prod, shapes.values()))
+        _, n_dense = places_of(shapes, training.frozen)
+        n_rows_trained = sum(map(math.prod, row_weights(shapes, training.frozen).values()))
+        window = (training.unroll_steps, training.batch_size)
+        n_bytes = 4 if training.precision == "float32" else 2
         return cls(
             n_parameters=n_parameters,
             weights=4 * n_parameters,
-            gradients=step.gradients.values.nbytes,
-            optimizer=sum(tensor.nbytes for tensor in optimizer),
-            buffers=sum(
-                value.nbytes
-                for layer in layers
-                for value in vars(layer).values()
-                if isinstance(value, Tensor)
-            ),
+            gradients=4 * n_dense,
+            optimizer=4 * len(STATES[training.optimizer]) * (n_dense + n_rows_trained),
+            buffers=2 * window_bytes(lstm, window, n_bytes),
             states=8 * lstm.n_layers * training.batch_size * (lstm.cell_dim + lstm.projection_dim),
-            is_sampled=step.sampler is not None,
+            is_sampled=is_sampled(training, n_rows),
         )
 
 
@@ -119,9 +108,11 @@ def memory(
     """Compute the memory for a window of so many distinct words, of a text of so many tokens."""
     training, encoder = recipe.training, recipe.token_encoder
     V, W, p = n_rows, n_window_words, recipe.lstm.projection_dim
-    # the gradients of both directions; of a sample also copies of weights and optimizer state
+    # the gradients of rows; the scored rows packed twice, and the logits of some tokens
     U = min(V, training.n_samples + W) if state.is_sampled else V
-    touched = 4 * U * p * (6 if state.is_sampled else 2)
+    S = training.n_samples if state.is_sampled else V
+    N = min(max_tokens(S), training.batch_size * training.unroll_steps)
+    touched = 4 * (U * p + 2 * S * p + N * S)
     forward, backward = _char_cnn(recipe, W)
     transient = max(backward + _lstm(recipe), _evaluation(recipe, V))
     blocks = 2 * training.batch_size * 8 * min(BLOCK_WORDS, n_tokens)
@@ -148,21 +139,17 @@ def disk(state: TrainingState, n_shard_bytes: int, n_tokenized_bytes: int) -> Di
 def _char_cnn(recipe: Recipe, n_window_words: int) -> tuple[int, int]:
     """Return the memory of the char CNN's activations, and of its backward pass."""
     encoder, p, W = recipe.token_encoder, recipe.lstm.projection_dim, n_window_words
-    F, widest = encoder.n_filters, max(number for _, number in encoder.filters)
-    layers = 4 * W * F * (3 * encoder.n_highway + 1)
-    places = 8 * W * (F + 2 * encoder.max_characters)
+    F = encoder.n_filters
+    layers = 4 * W * F * (3 * encoder.n_highway + 2)
+    ids = 8 * W * encoder.max_characters
     tables = 4 * encoder.n_characters * sum(width * number for width, number in encoder.filters)
-    backward = 4 * W * F * 5 + 2 * W * widest * (3 * 8 + 4) + 4 * W * p * 4
-    return layers + places + tables, backward + tables
+    return layers + ids + 2 * tables, 4 * W * (F * 4 + p * 4)
 
 
 def _lstm(recipe: Recipe) -> int:
-    """Return the memory of both directions beside their buffers: masks, inputs, weights."""
+    """Return the memory of both directions beside their buffers: what the softmax gives back."""
     training, lstm = recipe.training, recipe.lstm
-    N, p, c = training.batch_size * training.unroll_steps, lstm.projection_dim, lstm.cell_dim
-    vectors = 4 * N * p * (3 * lstm.n_layers + 7)
-    transposed = 4 * 9 * p * c
-    return 2 * (vectors + transposed + _TRAINING_LOGITS)
+    return 2 * 4 * training.batch_size * training.unroll_steps * (lstm.projection_dim + 2)
 
 
 def _evaluation(recipe: Recipe, n_rows: int) -> int:

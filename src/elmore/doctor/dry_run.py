@@ -12,7 +12,6 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-import torch
 
 from elmore.corpus.manifest import SplitRecord
 from elmore.corpus.prepare import OnStage
@@ -134,7 +133,7 @@ class DryRun:
         """Return the time that a byte of a checkpoint takes."""
         path = self.folder / "written.safetensors"
         started = time.perf_counter()
-        write_checkpoint(path, Checkpoint({"zeros": torch.zeros(n_bytes // 4 or 1)}, {}))
+        write_checkpoint(path, Checkpoint({"zeros": np.zeros(n_bytes // 4 or 1, np.float32)}, {}))
         seconds = time.perf_counter() - started
         path.unlink()
         return seconds / n_bytes

@@ -1,9 +1,9 @@
 """Token ids in, all layers of the biLM out, differentiable: the network that a task fine-tunes.
 
 The layers and their gradients are those of model/bilm.py under autograd; a test holds both equal.
-But each distinct word of a batch is encoded once, and the backward passes are those of pretraining,
-written by hand. Weights that need no gradient cost none: with the lower layers frozen, the backward
-pass ends above them.
+But each distinct word of a batch is encoded once, and both passes are those of pretraining, by
+kernels. Weights that need no gradient cost none: with the lower layers frozen, the backward pass
+ends above them.
 
 Shapes: B sentences, T tokens, N = T B, W distinct words, L layers, p projection_dim, D = 2p.
 """
@@ -11,20 +11,22 @@ Shapes: B sentences, T tokens, N = T B, W distinct words, L layers, p projection
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from elmore.engine.char_cnn_grad import CharCnnGrad
-from elmore.engine.lstm_grad import LstmStackGrad
-from elmore.engine.matmul import Matmul
-from elmore.engine.threads import TwoThreads
+from elmore.engine.parallel import run_all
+from elmore.engine.training.char_cnn import CharCnnTraining
+from elmore.engine.training.lstm import DirectionTraining
 from elmore.errors import DataError
+from elmore.kernels.gradients import Rows, add_rows
+from elmore.kernels.library import Floats
 from elmore.model.bilm import BiLM, prefix_mask, reversal
 from elmore.model.char_cnn import CharCnn
 from elmore.model.lstm import LstmStack
 
-_THREADS, _NO_THREADS = TwoThreads(), TwoThreads(use=False)
+Arrays = dict[str, Floats]
 
 
 def differentiable_layers(bilm: BiLM, token_ids: Tensor, mask: Tensor) -> Tensor:
@@ -40,10 +42,10 @@ def differentiable_layers(bilm: BiLM, token_ids: Tensor, mask: Tensor) -> Tensor
     vectors = _encode_words(bilm, words)
     places = places.view(n_sentences, width).T  # time step by time step
     reverse = reversal(lengths, width).T
-    in_order = torch.stack([places, places.gather(0, reverse)]).flatten(1)
+    in_order = torch.stack([places, places.gather(0, reverse)]).flatten(1).int().numpy()
     stacks = (bilm.forward_lstm, bilm.backward_lstm)
     weights = [weight for stack in stacks for weight in stack.parameters()]
-    both: Tensor = _Directions.apply(stacks, n_sentences, F.embedding(in_order, vectors), *weights)  # type: ignore[no-untyped-call]
+    both: Tensor = _Directions.apply(stacks, n_sentences, in_order, vectors, *weights)  # type: ignore[no-untyped-call]
     forward, backward = both.view(2, -1, width, n_sentences, both.shape[3]).unbind()  # (L, T, B, p)
     backward = backward.gather(1, reverse[None, :, :, None].expand_as(backward))
     tokens = F.embedding(places, vectors)[None]
@@ -59,85 +61,110 @@ def _encode_words(bilm: BiLM, words: Tensor) -> Tensor:
     return encoder.combine(features, None if encoder.words is None else encoder.rows(words))
 
 
-class _Weights:
-    """Gradients of the weights that a function of autograd was given."""
-
-    def __init__(self, weights: Sequence[Tensor], needed: Sequence[bool]) -> None:
-        self.values = [
-            torch.zeros_like(weight) if needs else None
-            for weight, needs in zip(weights, needed, strict=True)
-        ]
-        self._of = {id(w): value for w, value in zip(weights, self.values, strict=True)}
-
-    def of(self, parameter: Tensor) -> Tensor | None:
-        """Return the gradient of a weight, to add to; None if it is frozen."""
-        return self._of[id(parameter)]
-
-
 class _Characters(torch.autograd.Function):
     """Words as characters, (W, C) -> (W, F)."""
 
     @staticmethod
     def forward(ctx: Any, cnn: CharCnn, char_ids: Tensor, *weights: Tensor) -> Tensor:
-        ctx.weights = weights
-        ctx.passes = CharCnnGrad(cnn, Matmul(), _threads(char_ids))
-        vectors: Tensor = ctx.passes.forward(char_ids)
-        return vectors
+        ctx.names = [f"cnn.{name}" for name, _ in cnn.named_parameters()]
+        ctx.arrays = _arrays(ctx.names, weights)
+        ctx.passes = CharCnnTraining(ctx.arrays, "cnn", activation=cnn.activation)
+        run_all(ctx.passes.pack_jobs())
+        vectors = ctx.passes.forward(char_ids.int().numpy())
+        return torch.from_numpy(np.ascontiguousarray(vectors))
 
     @staticmethod
     def backward(ctx: Any, *dvectors: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = _Weights(ctx.weights, ctx.needs_input_grad[2:])
-        _taken_once(ctx).backward(dvectors[0], gradients)
-        return None, None, *gradients.values
+        gradients = _zeros(ctx, ctx.needs_input_grad[2:])
+        _taken_once(ctx).backward(dvectors[0].numpy(), gradients)
+        return None, None, *_tensors(ctx, gradients)
 
 
 class _Directions(torch.autograd.Function):
-    """Both directions' token vectors, each in its reading order, (2, N, p) -> (2, L, N, p)."""
+    """Vectors of words (W, p), and each direction's words in its reading order, -> (2, L, N, p)."""
 
     @staticmethod
     def forward(
         ctx: Any,
         stacks: tuple[LstmStack, LstmStack],
         n_sentences: int,
+        words: Rows,
         vectors: Tensor,
         *weights: Tensor,
     ) -> Tensor:
-        shape = (vectors.shape[1] // n_sentences, n_sentences)
-        passes = [LstmStackGrad(stack, Matmul(), shape) for stack in stacks]
-        ctx.weights, ctx.passes, ctx.stacks = weights, passes, stacks
-        n_layers = stacks[0].config.n_layers
-        layers = vectors.new_empty(2, n_layers, *vectors.shape[1:])
-
-        def read(direction: int) -> None:
-            state = stacks[direction].zero_state(n_sentences, vectors)
-            passes[direction].forward(vectors[direction], [], state, [])
-            torch.stack(passes[direction].outputs, out=layers[direction])
-
-        _threads(vectors).both(read)
-        return layers
+        config = stacks[0].config
+        ctx.names = [
+            f"{direction}.{name}"
+            for direction, stack in enumerate(stacks)
+            for name, _ in stack.named_parameters()
+        ]
+        ctx.arrays, ctx.words, ctx.config = _arrays(ctx.names, weights), words, config
+        shape = (words.shape[1] // n_sentences, n_sentences)
+        passes = [DirectionTraining(config, ctx.arrays, str(d), shape) for d in range(2)]
+        ctx.passes, ctx.n_words = passes, len(vectors)
+        zero = tuple(
+            np.zeros((config.n_layers, n_sentences, dim), np.float32)
+            for dim in (config.projection_dim, config.cell_dim)
+        )
+        run_all([job for one in passes for job in one.pack_jobs()])
+        x = np.ascontiguousarray(vectors.detach().numpy())
+        run_all([
+            job
+            for one, some in zip(passes, words, strict=True)
+            for job in one.forward_jobs(x, some, (zero[0], zero[1]))
+        ])  # fmt: skip
+        return torch.from_numpy(np.stack([np.stack(one.outputs) for one in passes]))
 
     @staticmethod
     def backward(ctx: Any, *dlayers: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = _Weights(ctx.weights, ctx.needs_input_grad[3:])
-        needs_tokens = ctx.needs_input_grad[2]
+        gradients = _zeros(ctx, ctx.needs_input_grad[4:])
+        needs_vectors = ctx.needs_input_grad[3]
+        lowest = [
+            0 if needs_vectors else _lowest_learning(gradients, str(direction), ctx.config.n_layers)
+            for direction in range(2)
+        ]
         passes = _taken_once(ctx)
-        dvectors = torch.zeros_like(dlayers[0][:, 0])
+        given = [layers.numpy() for layers in dlayers[0].contiguous()]
+        jobs = [
+            one.backward_jobs(layers[-1].copy(), dlower=[*layers[:-1]], lowest=low)
+            for one, layers, low in zip(passes, given, lowest, strict=True)
+        ]
+        run_all([job for some in jobs for job in some])
+        run_all([
+            job
+            for one, low in zip(passes, lowest, strict=True)
+            for job in one.weight_jobs(gradients, lowest=low)
+        ])  # fmt: skip
+        dvectors = None
+        if needs_vectors:
+            found = np.zeros((ctx.n_words, ctx.config.projection_dim), np.float32)
+            for one, words in zip(passes, ctx.words, strict=True):
+                add_rows(found, words, one.dvectors)
+            dvectors = torch.from_numpy(found)
+        return None, None, None, dvectors, *_tensors(ctx, gradients)
 
-        def read(direction: int) -> None:
-            *lower, last = dlayers[0][direction]
-            lowest = 0 if needs_tokens else _lowest_learning(ctx.stacks[direction])
-            found = passes[direction].backward(last, gradients, dlower=lower, lowest=lowest)
-            if needs_tokens:
-                dvectors[direction] = found
 
-        _threads(dvectors).both(read)
-        return None, None, dvectors if needs_tokens else None, *gradients.values
+def _arrays(names: Sequence[str], weights: Sequence[Tensor]) -> Arrays:
+    return {name: w.detach().numpy() for name, w in zip(names, weights, strict=True)}
 
 
-def _lowest_learning(stack: LstmStack) -> int:
+def _zeros(ctx: Any, needed: Sequence[bool]) -> Arrays:
+    """Return a gradient to add to for each weight that needs one."""
+    return {
+        name: np.zeros_like(ctx.arrays[name])
+        for name, needs in zip(ctx.names, needed, strict=True)
+        if needs
+    }
+
+
+def _tensors(ctx: Any, gradients: Arrays) -> list[Tensor | None]:
+    return [torch.from_numpy(gradients[name]) if name in gradients else None for name in ctx.names]
+
+
+def _lowest_learning(gradients: Arrays, direction: str, n_layers: int) -> int:
     """Return the lowest layer that has a weight to learn, or the number of layers."""
-    learns = [any(w.requires_grad for w in layer.parameters()) for layer in stack.layers]
-    return learns.index(True) if any(learns) else len(learns)
+    learning = {int(name.split(".")[2]) for name in gradients if name.startswith(f"{direction}.")}
+    return min(learning, default=n_layers)
 
 
 def _taken_once(ctx: Any) -> Any:
@@ -146,7 +173,3 @@ def _taken_once(ctx: Any) -> Any:
     if passes is None:
         raise RuntimeError("the gradients of these layers were taken before; compute them again")
     return passes
-
-
-def _threads(like: Tensor) -> TwoThreads:
-    return _THREADS if like.device.type == "cpu" else _NO_THREADS

@@ -2,25 +2,29 @@
 
 A vocabulary sorted by frequency follows Zipf's law, and so do the samples: word k is drawn with
 p(k) = log((k + 2) / (k + 1)) / log(V + 1). Words are drawn until S distinct ones are found.
+Logarithms and powers are computed by sums and products, to the same bits on any processor.
 """
 
-import math
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
 from elmore.errors import ConfigError
+from elmore.kernels.gradients import Rows, logarithms
+from elmore.kernels.library import Floats
+
+Float64s = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Samples:
     """The words that are scored instead of all."""
 
-    words: Tensor
+    words: Rows
     """(S,) distinct rows of the softmax."""
-    log_expected: Tensor
-    """(V,) the log of the expected count of each word among the samples."""
+    n_tries: int
+    """How many words were drawn until these were found."""
 
 
 class LogUniformSampler:
@@ -33,29 +37,32 @@ class LogUniformSampler:
                 "sample fewer, or take the full softmax"
             )
         self.n_words, self.n_samples = n_words, n_samples
-        ranks = torch.arange(n_words, dtype=torch.float64)
-        self.probabilities = ((ranks + 2) / (ranks + 1)).log() / math.log(n_words + 1)
+        logs = logarithms(np.arange(1, n_words + 2, dtype=np.float64))
+        self.probabilities: Float64s = np.diff(logs) / logs[-1]
+        """(V,) of each word."""
+        self._up_to: Float64s = logs[1:] / logs[-1]
 
-    def draw(self, generator: torch.Generator) -> Samples:
+    def draw(self, random: np.random.Generator) -> Samples:
         """Draw words; the same generator gives the same words."""
         if self.n_samples == self.n_words:  # every word, with certainty
-            return Samples(torch.arange(self.n_words), torch.zeros(self.n_words))
-        log_range = math.log(self.n_words + 1)
-        drawn = torch.empty(0, dtype=torch.int64)
+            return Samples(np.arange(self.n_words, dtype=np.int32), 0)
+        drawn = np.empty(0, np.int64)
         while True:
-            uniform = torch.rand(4 * self.n_samples, dtype=torch.float64, generator=generator)
-            some = ((uniform * log_range).exp().long() - 1).clamp_(0, self.n_words - 1)
-            drawn = torch.cat([drawn, some])
-            first = self._first_places(drawn)
-            if len(first) >= self.n_samples:
+            some = np.searchsorted(self._up_to, random.random(4 * self.n_samples), side="right")
+            drawn = np.concatenate([drawn, np.minimum(some, self.n_words - 1)])
+            words, first = np.unique(drawn, return_index=True)
+            if len(words) >= self.n_samples:
                 break
-        first = first[: self.n_samples]
-        n_tries = int(first[-1]) + 1
-        expected = -torch.expm1(n_tries * torch.log1p(-self.probabilities))
-        return Samples(drawn[first], expected.log().float())
+        order = np.argsort(first)[: self.n_samples]
+        return Samples(words[order].astype(np.int32), int(first[order[-1]]) + 1)
 
-    def _first_places(self, drawn: Tensor) -> Tensor:
-        """Return, in order, the positions of the first draw of each word."""
-        places = torch.full((self.n_words,), len(drawn))
-        places.scatter_reduce_(0, drawn, torch.arange(len(drawn)), "amin")
-        return places[places < len(drawn)].sort().values
+    def log_expected(self, samples: Samples, words: Rows) -> Floats:
+        """Return the log of how often each of some words is expected among samples, 0 to 1."""
+        if not samples.n_tries:
+            return np.zeros(len(words), np.float32)
+        never, power = np.ones(len(words)), 1 - self.probabilities[words]
+        for bit in bin(samples.n_tries)[:1:-1]:  # (1 - p) ** n_tries
+            if bit == "1":
+                never *= power
+            power *= power
+        return logarithms(1 - never).astype(np.float32)

@@ -1,20 +1,23 @@
 """The trainable weights in one flat vector, and their gradients in another.
 
-One vector has one norm, one update and one all-reduce. The network's own weights become views of
-it, so the network is always up to date. The softmax and the word table (whose gradients are sparse)
-and all frozen weights are left out.
+One vector has one norm, one update and one sum over processes. The softmax and the word table
+(whose gradients are sparse) and all frozen weights are left out.
 """
 
-from collections.abc import Collection
-from typing import Protocol
+import math
+from collections.abc import Collection, Mapping
+from typing import TypeVar
 
-import torch
-from torch import Tensor, nn
+import numpy as np
 
 from elmore.bilm_config import Part
-from elmore.model.bilm import BiLM
+from elmore.kernels.library import Floats
 
-_ALIGNMENT = 16  # values: 64 bytes, the alignment of torch's own tensors
+Weight = TypeVar("Weight")
+Shape = tuple[int, ...]
+Places = dict[str, tuple[int, Shape]]
+
+_ALIGNMENT = 16  # values: 64 bytes, a line of the cache
 
 
 def part_of(name: str) -> Part:
@@ -27,11 +30,11 @@ def part_of(name: str) -> Part:
     )
 
 
-def row_weights(bilm: BiLM, frozen: Collection[Part] = ()) -> dict[str, Tensor]:
+def row_weights(weights: Mapping[str, Weight], frozen: Collection[Part] = ()) -> dict[str, Weight]:
     """Return the weights with sparse gradients by name: the softmax and the word table."""
     return {
-        name: parameter.detach()
-        for name, parameter in bilm.named_parameters()
+        name: weight
+        for name, weight in weights.items()
         if part_of(name) in {"softmax", "word_table"} - {*frozen}
     }
 
@@ -39,42 +42,39 @@ def row_weights(bilm: BiLM, frozen: Collection[Part] = ()) -> dict[str, Tensor]:
 class Parameters:
     """The trainable weights of a biLM, except its softmax and its word table."""
 
-    def __init__(self, bilm: BiLM, frozen: Collection[Part] = ()) -> None:
-        trainable = [
-            parameter
-            for name, parameter in bilm.named_parameters()
-            if part_of(name) not in {*frozen, "softmax", "word_table"}
-        ]
-        self.places: list[tuple[nn.Parameter, int]] = []
-        end = 0
-        for parameter in trainable:
-            self.places.append((parameter, end))
-            end += -(-parameter.numel() // _ALIGNMENT) * _ALIGNMENT
-        device = next(bilm.parameters()).device
-        self.values = torch.zeros(end, device=device)
-        for parameter, start in self.places:
-            view = self.values[start : start + parameter.numel()].view_as(parameter)
-            view.copy_(parameter.detach())
-            parameter.data = view
-
-
-class WeightGradients(Protocol):
-    """What a backward pass adds to."""
-
-    def of(self, parameter: Tensor) -> Tensor | None:
-        """Return the gradient of a weight, to add to; None if it is frozen."""
+    def __init__(self, arrays: Mapping[str, Floats], frozen: Collection[Part] = ()) -> None:
+        shapes = {name: array.shape for name, array in arrays.items()}
+        self.places, size = places_of(shapes, frozen)
+        self.values = np.zeros(size, np.float32)
+        trained = _views(self.values, self.places)
+        for name, view in trained.items():
+            view[...] = arrays[name]
+        self.arrays: dict[str, Floats] = {**arrays, **trained}
+        """All weights of the biLM by name; those that are trained are views of the vector."""
 
 
 class Gradients:
     """A gradient for each trainable weight, all in one vector."""
 
     def __init__(self, parameters: Parameters) -> None:
-        self.values = torch.zeros_like(parameters.values)
-        self._of = {
-            id(parameter): self.values[start : start + parameter.numel()].view_as(parameter)
-            for parameter, start in parameters.places
-        }
+        self.values = np.zeros_like(parameters.values)
+        self.arrays = _views(self.values, parameters.places)
+        """The gradients by the weights' names, to add to; frozen weights have none."""
 
-    def of(self, parameter: Tensor) -> Tensor | None:
-        """Return the gradient of a weight, to add to; None if it is frozen."""
-        return self._of.get(id(parameter))
+
+def places_of(shapes: Mapping[str, Shape], frozen: Collection[Part]) -> tuple[Places, int]:
+    """Return where each trainable weight begins in the vector, with its shape, and their end."""
+    places, end = {}, 0
+    for name, shape in shapes.items():
+        if part_of(name) not in {*frozen, "softmax", "word_table"}:
+            places[name] = (end, shape)
+            end += -(-math.prod(shape) // _ALIGNMENT) * _ALIGNMENT
+    return places, end
+
+
+def _views(values: Floats, places: Places) -> dict[str, Floats]:
+    """Return the arrays that stand in a vector at these places."""
+    return {
+        name: values[start : start + math.prod(shape)].reshape(shape)
+        for name, (start, shape) in places.items()
+    }

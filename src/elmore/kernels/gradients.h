@@ -125,6 +125,12 @@ static void pack(const Packed *to, const float *weight, int64_t stride, const in
             for (int64_t i = block; i < smaller(block + PANEL, n_rows); i++) {
                 const float *numbers = weight + (rows ? rows[i] : i) * stride;
                 if (rows && rows[i] < 0) continue;
+                int64_t at = (from + start) % PANEL, count = smaller(AT_ONCE, n - start);
+                if (to->type == FLOAT32 && !transposed && at + count <= PANEL) {  // one copy
+                    float *panel = (float *)packed_at(to, (from + start) / PANEL, i);
+                    memcpy(panel + at, numbers + start, count * sizeof(float));
+                    continue;
+                }
                 for (int64_t k = start; k < smaller(start + AT_ONCE, n); k++) {
                     int64_t row = transposed ? from + k : i, column = transposed ? i : from + k;
                     void *panel = (void *)packed_at(to, column / PANEL, 0);

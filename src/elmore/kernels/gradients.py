@@ -99,3 +99,10 @@ def norm(parts: Sequence[Floats]) -> float:
         kernels().sum_of_squares(address(part, np.float32), part.size, address(found, np.float64))
         total += float(found[0])
     return float(np.sqrt(total))
+
+
+def logarithms(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the natural logarithms of numbers above 0: NumPy's differ from machine to machine."""
+    found = np.array(x, np.float64, order="C")
+    kernels().logarithms(address(found, np.float64), found.size)
+    return found

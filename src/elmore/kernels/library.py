@@ -44,6 +44,7 @@ _ARGUMENTS: dict[str, list[Any]] = {
     "adagrad": [_ptr],
     "adamw": [_ptr],
     "sum_of_squares": [_ptr, _i64, _ptr],
+    "logarithms": [_ptr, _i64],
 }
 
 

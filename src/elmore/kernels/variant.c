@@ -80,3 +80,6 @@ void EXPORT(drop)(float *x, int64_t n, const Dropout *dropout, int64_t place) {
 void EXPORT(adagrad)(const Optimizer *optimizer) { update(optimizer, 0); }
 void EXPORT(adamw)(const Optimizer *optimizer) { update(optimizer, 1); }
 void EXPORT(sum_of_squares)(const float *x, int64_t n, double *sum) { *sum = sum_of_squares(x, n); }
+void EXPORT(logarithms)(double *x, int64_t n) {
+    for (int64_t i = 0; i < n; i++) x[i] = natural_logarithm(x[i]);
+}

@@ -1,8 +1,7 @@
 """All that resuming needs, in one file: safetensors, with the numbers in its header.
 
 A file is written beside and renamed, so the one before is whole until the new one is. Its header
-has a checksum of all tensors and facts, which is verified when it is read; files of earlier
-versions have none.
+has a checksum of all arrays and facts, which is verified when it is read.
 """
 
 import json
@@ -12,25 +11,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
+import numpy as np
 import xxhash
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+from safetensors.numpy import save_file
 
 from elmore.errors import FormatError
 from elmore.folders import sync
 from elmore.formats.safetensors_files import sort_header
+from elmore.kernels.library import Array
 from elmore.metadata import parse_json
 
-FORMAT = "elmore-checkpoint-1"
+FORMAT = "elmore-checkpoint-2"
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """A moment of a training run."""
 
-    tensors: Mapping[str, Tensor]
+    arrays: Mapping[str, Array]
     """Weights, what the optimizer remembers, and the LSTM states of all streams."""
     facts: Mapping[str, Any]
     """The update's number, what was measured so far, and the recipe."""
@@ -45,12 +44,10 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     remove_unfinished_checkpoint(path)
     beside.mkdir()
     facts = json.dumps(checkpoint.facts, ensure_ascii=False)
-    tensors = {
-        name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()
-    }
-    header = {"format": FORMAT, "facts": facts, "checksum": _checksum(facts, tensors)}
+    arrays = {name: np.asarray(array, order="C") for name, array in checkpoint.arrays.items()}
+    header = {"format": FORMAT, "facts": facts, "checksum": _checksum(facts, arrays)}
     try:
-        save_file(tensors, beside / path.name, header)
+        save_file(arrays, beside / path.name, header)
         sort_header(beside / path.name)
         sync(beside / path.name)
         (beside / path.name).replace(path)
@@ -93,30 +90,30 @@ def _version(path: Path) -> tuple[int, int]:
 
 def _read(path: Path, fix: str) -> Checkpoint:
     try:
-        with safe_open(path, "pt") as file:
+        with safe_open(path, "np") as file:
             header = file.metadata() or {}
             if header.get("format") != FORMAT:
                 raise FormatError(
-                    f"{path}: format is {header.get('format')!r}; this version reads {FORMAT!r}"
+                    f"{path}: format is {header.get('format')!r}, and this version reads "
+                    f"{FORMAT!r}; {fix}"
                 )
-            # copied: matrix products round by how memory is aligned
-            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, ValueError, TypeError, OverflowError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise FormatError(f"{path} cannot be read ({reason}); {fix}") from None
     if unknown := header.keys() - {"format", "facts", "checksum"}:
         raise FormatError(f"{path} is damaged: its header has {', '.join(sorted(unknown))}; {fix}")
     facts = header.get("facts", "")
-    if "checksum" in header and header["checksum"] != _checksum(facts, tensors):
+    if "checksum" in header and header["checksum"] != _checksum(facts, arrays):
         raise FormatError(f"{path} is damaged: its checksum does not match its content; {fix}")
-    return Checkpoint(tensors, parse_json(facts.encode(), path), "checksum" in header)
+    return Checkpoint(arrays, parse_json(facts.encode(), path), "checksum" in header)
 
 
-def _checksum(facts: str, tensors: Mapping[str, Tensor]) -> str:
+def _checksum(facts: str, arrays: Mapping[str, Array]) -> str:
     """Return the checksum of all that a checkpoint holds (XXH3, 128 bits)."""
     digest = xxhash.xxh3_128(facts.encode())
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()

@@ -2,19 +2,20 @@
 
 torchrun starts them and sets their ranks in the environment. Without it there is one process, and
 nothing here has an effect. Each has its share of the batch's streams and the same weights;
-gradients are summed over all, of the softmax only the rows that were touched.
+gradients are summed over all, of the softmax only the rows that were touched. torch's gloo
+exchanges the memory of NumPy's arrays.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from importlib.util import find_spec
 
-import torch
-import torch.distributed as dist
-from torch import Tensor
+import numpy as np
 
 from elmore.errors import ConfigError, ConnectionLostError
+from elmore.kernels.library import Array
 
 _TIMEOUT = timedelta(days=1)  # the others wait while the first prepares the corpus
 
@@ -23,22 +24,23 @@ class ProcessGroup:
     """The processes of a run, as one of them sees it."""
 
     def __init__(self) -> None:
-        self.rank, self.size, local_rank = (
-            _number(name, default)
-            for name, default in (("RANK", "0"), ("WORLD_SIZE", "1"), ("LOCAL_RANK", "0"))
-        )
+        self.rank, self.size = _number("RANK", "0"), _number("WORLD_SIZE", "1")
         if self.size > 1 and "RANK" not in os.environ:
             raise ConfigError(
                 f"WORLD_SIZE is {self.size}, but RANK is not set; start several processes with "
                 "torchrun, or unset WORLD_SIZE"
             )
-        on_gpu = torch.cuda.is_available()
-        self.device = torch.device("cpu")
-        if on_gpu:
-            self.device = torch.device("cuda", local_rank)
-            torch.cuda.set_device(self.device)
-        if self.size > 1 and not dist.is_initialized():
-            dist.init_process_group("nccl" if on_gpu else "gloo", timeout=_TIMEOUT)
+        self.device = "cpu"
+        if find_spec("torch") is not None:
+            import torch  # noqa: PLC0415  not everywhere
+
+            if torch.cuda.is_available():
+                self.device = f"cuda:{_number('LOCAL_RANK', '0')}"
+        if self.size > 1:
+            import torch.distributed as dist  # noqa: PLC0415
+
+            if not dist.is_initialized():
+                dist.init_process_group("gloo", timeout=_TIMEOUT)
 
     @property
     def is_first(self) -> bool:
@@ -54,32 +56,45 @@ class ProcessGroup:
         share = batch_size // self.size
         return slice(self.rank * share, (self.rank + 1) * share)
 
-    def sum(self, values: Tensor) -> Tensor:
-        """Sum a tensor over all processes, in place."""
+    def sum(self, values: Array) -> Array:
+        """Sum a contiguous array over all processes, in place."""
         if self.size > 1:
+            import torch  # noqa: PLC0415
+
+            assert values.flags.c_contiguous
             with _saying_who_left():
-                dist.all_reduce(values)
+                torch.distributed.all_reduce(torch.from_numpy(values))
         return values
 
-    def gather(self, values: Tensor, dim: int = 0) -> Tensor:
-        """Concatenate the tensors of all processes, which have the same shape."""
+    def gather(self, values: Array, axis: int = 0) -> Array:
+        """Concatenate the arrays of all processes, which have the same shape."""
         if self.size == 1:
             return values
-        parts = [torch.empty_like(values) for _ in range(self.size)]
+        import torch  # noqa: PLC0415
+
+        parts = [np.empty_like(values, order="C") for _ in range(self.size)]
         with _saying_who_left():
-            dist.all_gather(parts, values.contiguous())
-        return torch.cat(parts, dim=dim)
+            torch.distributed.all_gather(
+                [torch.from_numpy(part) for part in parts],
+                torch.from_numpy(np.ascontiguousarray(values)),
+            )
+        return np.concatenate(parts, axis=axis)
 
     def wait(self) -> None:
         """Wait for all processes."""
         if self.size > 1:
+            import torch.distributed as dist  # noqa: PLC0415
+
             with _saying_who_left():
                 dist.barrier()
 
     def close(self) -> None:
         """Leave the group."""
-        if dist.is_initialized():
-            dist.destroy_process_group()
+        if self.size > 1:
+            import torch.distributed as dist  # noqa: PLC0415
+
+            if dist.is_initialized():
+                dist.destroy_process_group()
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
         dataclasses.replace(trained.config, token_encoder=encoder, n_softmax_words=len(vocab))
     )
     weights = BiLM.from_arrays(trained.config, trained.arrays).state_dict()
-    new_weights = row_weights(bilm)
+    new_weights = row_weights(bilm.state_dict())
     by_word = {name: weights.pop(name) for name in new_weights if name in weights}
     bilm.load_state_dict(weights, strict=False)
     if start.model.vocab is not None:

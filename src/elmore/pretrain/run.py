@@ -278,11 +278,12 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
         checkpoint = read_checkpoint(best, fix="remove it to have the last weights instead")
         facts = convert_metadata(checkpoint.facts, BestFacts, best)
         check_arrays(
-            {name: tuple(tensor.shape) for name, tensor in checkpoint.tensors.items()},
+            {name: array.shape for name, array in checkpoint.arrays.items()},
             array_shapes(trainer.bilm.config),
             best,
         )
-        trainer.bilm.load_state_dict(dict(checkpoint.tensors))
+        for name, array in trainer.parameters.arrays.items():
+            array[...] = checkpoint.arrays[name]
         update, score = facts.update, facts.held_out
     training: dict[str, Any] = {
         "recipe": recipe_to(recipe),
@@ -302,7 +303,7 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
             "unknown_rate": score.unknown_rate,
             "predictions": score.n_predictions,
         }
-    bilm = trainer.bilm.to("cpu").eval()
+    bilm = trainer.bilm.eval()
     model = Pretrained(
         bilm.config,
         bilm.arrays,

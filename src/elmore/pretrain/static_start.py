@@ -145,7 +145,7 @@ def fill_new_words(bilm: BiLM, vocab: Vocab, known: Vocab, static: StaticVectors
     x = torch.cat([vectors, torch.ones(len(vectors), 1, dtype=torch.float64)], dim=1)
     x_known = x[is_known]
     squares = x_known.T @ x_known + _RIDGE * torch.eye(x.shape[1])
-    for weight in row_weights(bilm).values():
+    for weight in row_weights(bilm.state_dict()).values():
         if weight.dim() == 2:
             right = x_known.T @ weight[rows[is_known]].double()
             linear_map = torch.linalg.solve(squares, right)

@@ -1,36 +1,39 @@
 """Windows of text in, losses and gradients out: the forward and backward pass of one update.
 
 The distinct words of both directions are encoded once: from their characters and, with a word
-table, by their rows of it. Then each direction, in a thread of its own, reads its window, predicts
-the next words and backpropagates through time; at the end the words' gradients go through the token
-encoder.
+table, by their rows of it. Then both directions read their windows, predict the next words and
+backpropagate through time; at the end the words' gradients go through the token encoder.
 
 Every random number is a function of the seed and the update's number, so a resumed run draws the
 same numbers. Shapes: T steps, B streams, N = T B tokens, W distinct words, p
 projection_dim.
 """
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from elmore.engine.lstm_grad import LstmStackGrad
-from elmore.engine.matmul import products
-from elmore.engine.negative_sampling import LogUniformSampler
+from elmore.bilm_config import BiLMConfig
+from elmore.engine.negative_sampling import LogUniformSampler, Samples
+from elmore.engine.parallel import run_all
 from elmore.engine.parameters import Gradients, Parameters
-from elmore.engine.softmax_loss import Candidates, SoftmaxLoss
-from elmore.engine.threads import TwoThreads
-from elmore.engine.token_encoder_grad import TokenEncoderGrad
-from elmore.engine.word_table_grad import RowGradient
-from elmore.model.bilm import BiLM, BiLMState
-from elmore.model.lstm import LstmState
+from elmore.engine.training.dropout import Dropout
+from elmore.engine.training.lstm import DirectionTraining
+from elmore.engine.training.softmax import SoftmaxTraining
+from elmore.engine.training.token_encoder import RowGradient, TokenEncoderTraining
+from elmore.kernels.gradients import Rows, add_rows
+from elmore.kernels.library import Array, Floats
 from elmore.pretrain.config import TrainingConfig
 
 Ids = npt.NDArray[np.int64]
+
+DIRECTIONS = ("forward", "backward")
 
 # The weights with sparse gradients, by their names in the network.
 SOFTMAX_WEIGHT, SOFTMAX_BIAS = "softmax.weight", "softmax.bias"
@@ -52,6 +55,33 @@ class Window:
 
 
 @dataclass(frozen=True)
+class StreamState:
+    """The LSTM state of one direction's streams after a window."""
+
+    h: Floats
+    """The output, (L, B, p)."""
+    c: Floats
+    """The cell state, (L, B, c)."""
+
+
+States = tuple[StreamState, StreamState]
+"""Of the forward and the backward direction."""
+
+
+def zero_states(config: BiLMConfig, n_streams: int) -> States:
+    """Return the states before the first window."""
+
+    def zeros(dim: int) -> Floats:
+        return np.zeros((config.lstm.n_layers, n_streams, dim), np.float32)
+
+    first, second = (
+        StreamState(zeros(config.lstm.projection_dim), zeros(config.lstm.cell_dim))
+        for _ in DIRECTIONS
+    )
+    return first, second
+
+
+@dataclass(frozen=True)
 class Update:
     """Losses and gradients of an update, before it is applied."""
 
@@ -59,164 +89,205 @@ class Update:
     """The mean negative log-likelihood of a token, forward and backward."""
     rows: Mapping[str, RowGradient]
     """The sparse gradients: of the softmax and the word table."""
-    state: BiLMState
+    states: States
     """The LSTM states after the last window."""
 
 
-class TrainingStep:
-    """Computes the gradients of a biLM; `encode_ids` turns word ids into token ids."""
+class Step(ABC):
+    """What computes the gradients of a biLM, and all that it draws or looks up for that."""
 
     def __init__(
         self,
-        bilm: BiLM,
+        shape: BiLMConfig,
         parameters: Parameters,
         config: TrainingConfig,
         encode_ids: Callable[[Ids], npt.NDArray[np.integer]],
         *,
         unknown: int,
         streams: slice | None = None,
-        gather: Callable[[Tensor], Tensor] = lambda words: words,
+        gather: Callable[[Array], Array] = lambda words: words,
     ) -> None:
-        """Take the row of `<UNK>`, this process's streams, and what gathers tensors of all."""
-        assert bilm.softmax is not None
-        self.softmax, self.config, self.gather = bilm.softmax, config, gather
-        self.encode_ids = encode_ids
-        self.unknown = unknown
-        self.device = bilm.softmax.bias.device
+        """Take what turns word ids into token ids, and the row of `<UNK>`.
+
+        `streams` are this process's; `gather` gathers arrays of all processes.
+        """
+        assert shape.n_softmax_words is not None
+        self.shape, self.config, self.encode_ids = shape, config, encode_ids
+        self.unknown, self.gather = unknown, gather
         self.streams = streams or slice(0, config.batch_size)
-        n_streams = self.streams.stop - self.streams.start
-        self.projection_dim = bilm.config.lstm.projection_dim
+        self.arrays, self.n_words = parameters.arrays, shape.n_softmax_words
         self.gradients = Gradients(parameters)
-        self.products = products(config.precision, self.device)
-        self.threads = TwoThreads(use=self.device.type == "cpu")
-        self.encoder = TokenEncoderGrad(
-            bilm.token_encoder, config.word_dropout, self.products, self.threads
-        )
-        # One thread each: the two directions' gradients are of different weights.
-        self.stacks = [
-            LstmStackGrad(
-                stack,
-                self.products,
-                (config.unroll_steps, n_streams),
-                zero_starts=config.state == "zero",
-            )
-            for stack in (bilm.forward_lstm, bilm.backward_lstm)
-        ]
-        n_words = len(bilm.softmax.bias)
         self.sampler = (
-            LogUniformSampler(n_words, config.n_samples) if is_sampled(config, n_words) else None
+            LogUniformSampler(self.n_words, config.n_samples)
+            if is_sampled(config, self.n_words)
+            else None
         )
 
+    @abstractmethod
     def __call__(
-        self, windows: Sequence[tuple[Window, Window]], state: BiLMState, number: int
+        self, windows: Sequence[tuple[Window, Window]], states: States, number: int
     ) -> Update:
         """Compute the gradients of update `number` over its windows (forward, backward)."""
-        self.gradients.values.zero_()
-        targets = [[self._rows(window.targets).flatten() for window in pair] for pair in windows]
-        candidates = self._candidates(torch.cat([t for pair in targets for t in pair]), number)
-        predictions = [SoftmaxLoss(candidates, self.products) for _ in range(2)]
-        if self.encoder.words is not None:
-            self.encoder.words.begin_update(
-                [self._inputs(pair) for pair in windows],
-                lambda place: _generator(self.config.seed, number, place, _WORD_DROPOUT),
+
+    @property
+    def scale(self) -> float:
+        """The factor of a token's gradient: a mean over streams, a sum over steps, as published."""
+        return 0.5 / (self.config.batch_size * self.config.accumulate)
+
+    def samples(self, number: int) -> Samples | None:
+        """Return the words that are scored in update `number`; None: all."""
+        if self.sampler is None:
+            return None
+        return self.sampler.draw(np.random.default_rng([self.config.seed, number]))
+
+    def words(self, pair: tuple[Window, Window]) -> Ids:
+        """Return the distinct input words of a window, of all processes."""
+        inputs = np.concatenate([window.inputs.ravel() for window in pair])
+        return np.unique(self.gather(inputs))
+
+    def targets(self, window: Window) -> Rows:
+        """Return the rows of the softmax of a window's targets, (N,)."""
+        words = window.targets.ravel()
+        return np.where(words < self.n_words, words, self.unknown).astype(np.int32)
+
+    def kept_rows(self, number: int, place: int) -> npt.NDArray[np.bool_]:
+        """Return which rows of the word table word dropout keeps; concatenated rows have none."""
+        words = self.shape.token_encoder.words
+        kept = np.ones(0 if words is None else words.n_words, np.float32)
+        if self.shape.token_encoder.combine == "add":
+            rate = self.config.word_dropout
+            Dropout.seeded(rate, self.config.seed, number, place, _WORD_DROPOUT).drop(kept)
+        return kept > 0
+
+    def dropouts(self, number: int, place: int, direction: int) -> list[Dropout]:
+        """Return the dropout of each layer's input and of the last output."""
+        rate = self.config.dropout
+        if rate == 0:
+            return []
+        return [
+            Dropout.seeded(rate, self.config.seed, number, place, direction, depth)
+            for depth in range(self.shape.lstm.n_layers + 1)
+        ]
+
+
+class TrainingStep(Step):
+    """Computes the gradients by kernels."""
+
+    def __init__(
+        self,
+        shape: BiLMConfig,
+        parameters: Parameters,
+        config: TrainingConfig,
+        encode_ids: Callable[[Ids], npt.NDArray[np.integer]],
+        **options: Any,
+    ) -> None:
+        super().__init__(shape, parameters, config, encode_ids, **options)
+        self.bfloat16 = config.precision == "bfloat16"
+        self.encoder = TokenEncoderTraining(
+            shape.token_encoder, self.arrays, bfloat16=self.bfloat16
+        )
+        self.directions = [
+            DirectionTraining(
+                shape.lstm,
+                self.arrays,
+                f"{direction}_lstm",
+                (config.unroll_steps, self.streams.stop - self.streams.start),
+                bfloat16=self.bfloat16,
+                streams=(self.streams.start, config.batch_size),
             )
-        losses = torch.zeros(2, dtype=torch.float64)
-        for place, pair in enumerate(windows):
-            state, found = self._window(pair, targets[place], predictions, state, (number, place))
-            losses += found
-        softmax = predictions[0].gradients
-        softmax.weight += predictions[1].gradients.weight
-        softmax.bias += predictions[1].gradients.bias
+            for direction in DIRECTIONS
+        ]
+        self._softmax: SoftmaxTraining | None = None
+
+    def __call__(
+        self, windows: Sequence[tuple[Window, Window]], states: States, number: int
+    ) -> Update:
+        """Compute the gradients of update `number` over its windows (forward, backward)."""
+        self.gradients.values[:] = 0.0
+        run_all(self._pack_jobs())
+        targets = [[self.targets(window) for window in pair] for pair in windows]
+        softmax = self._softmax = self._begin_softmax(
+            np.concatenate([t for pair in targets for t in pair]), number
+        )
+        words = [self.words(pair) for pair in windows]
+        if self.encoder.has_words:
+            self.encoder.begin_update(
+                [self.encode_ids(some)[:, -1].astype(np.int64) for some in words],
+                [self.kept_rows(number, place) for place in range(len(windows))],
+            )
+        losses: list[list[float]] = [[], []]
+        for place, (pair, next_words) in enumerate(zip(windows, targets, strict=True)):
+            states, found = self._window(pair, next_words, softmax, states, (number, place))
+            losses = [[*before, *some] for before, some in zip(losses, found, strict=True)]
         rows = {
-            SOFTMAX_WEIGHT: RowGradient(candidates.rows, softmax.weight),
-            SOFTMAX_BIAS: RowGradient(candidates.rows, softmax.bias),
+            SOFTMAX_WEIGHT: RowGradient(softmax.rows, softmax.dweight),
+            SOFTMAX_BIAS: RowGradient(softmax.rows, softmax.dbias),
         }
-        if self.encoder.words is not None:
-            rows[WORD_TABLE] = self.encoder.words.gradient
+        if self.encoder.has_words:
+            rows[WORD_TABLE] = self.encoder.gradient
         n_tokens = sum(window.targets.size for window, _ in windows)
-        forward, backward = (losses / n_tokens).tolist()
-        return Update((forward, backward), rows, state)
+        forward, backward = (math.fsum(some) / n_tokens for some in losses)
+        return Update((forward, backward), rows, states)
 
     def _window(
         self,
         pair: tuple[Window, Window],
-        targets: list[Tensor],
-        predictions: list[SoftmaxLoss],
-        state: BiLMState,
+        targets: list[Rows],
+        softmax: SoftmaxTraining,
+        states: States,
         number: tuple[int, int],
-    ) -> tuple[BiLMState, Tensor]:
-        """Process one window; return the state after it and the summed loss of each direction."""
-        words, tokens = np.unique(
-            np.concatenate([window.inputs.ravel() for window in pair]), return_inverse=True
+    ) -> tuple[States, list[list[float]]]:
+        """Process one window; return the states after it, and each direction's losses of tokens."""
+        words, places = np.unique(
+            np.stack([window.inputs.ravel() for window in pair]), return_inverse=True
         )
-        token_ids = torch.from_numpy(self.encode_ids(words)).to(self.device, torch.int64)
-        places = torch.from_numpy(tokens).to(self.device).view(2, -1)
-        vectors = self.encoder.forward(token_ids, number[1])
-        dvectors = vectors.new_zeros(2, *vectors.shape)
-        # The gradient of the mean over a stream's tokens, times the steps: as published.
-        scale = 0.5 / (self.config.batch_size * self.config.accumulate)
-        before = (state.forward, state.backward)
-        after: list[LstmState] = [*before]
-        losses = torch.zeros(2, dtype=torch.float64)
-
-        def read(direction: int) -> None:
-            stack, prediction = self.stacks[direction], predictions[direction]
-            tokens = places[direction]
-            masks = self._masks(*number, direction)
-            starts = self._starts(pair[direction])
-            states = stack.forward(vectors[tokens], masks, before[direction], starts)
-            looked_for = prediction.candidates.places_of(targets[direction], len(self.softmax.bias))
-            found, dstates = prediction(states, looked_for, scale)
-            losses[direction] = found.double().sum().cpu()
-            after[direction] = stack.state()
-            dvectors[direction].index_add_(0, tokens, stack.backward(dstates, self.gradients))
-
-        self.threads.both(read)
-        self.encoder.backward(
-            dvectors.sum(dim=0),
-            self.gradients,
-            frozen_characters="token_encoder" in self.config.frozen,
-        )
-        return BiLMState(*after), losses
-
-    def _candidates(self, targets: Tensor, number: int) -> Candidates:
-        if self.sampler is None:
-            return Candidates.all_words(self.softmax)
-        samples = self.sampler.draw(_generator(self.config.seed, number))
-        return Candidates.of(self.softmax, samples, self.gather(targets))
-
-    def _inputs(self, pair: tuple[Window, Window]) -> Tensor:
-        """Return the input words of a window, of all processes."""
-        inputs = torch.from_numpy(np.concatenate([window.inputs.ravel() for window in pair]))
-        if not self.encoder.encoder.adds:  # where words outside have the row of <UNK>
-            inputs = inputs.masked_fill(inputs >= len(self.softmax.bias), self.unknown)
-        return self.gather(inputs.to(self.device))
-
-    def _rows(self, words: Ids) -> Tensor:
-        rows = torch.from_numpy(words).to(self.device)
-        return rows.masked_fill(rows >= len(self.softmax.bias), self.unknown)
-
-    def _starts(self, window: Window) -> list[Tensor]:
-        """Return the streams that start from the zero state at each step."""
-        if self.config.state == "carried":
-            return []
-        return [torch.from_numpy(np.flatnonzero(row)).to(self.device) for row in window.starts]
-
-    def _masks(self, number: int, place: int, direction: int) -> list[Tensor]:
-        """Draw dropout masks for the streams of all processes; return those of this one."""
-        rate, n_steps = self.config.dropout, self.config.unroll_steps
-        if rate == 0:
-            return []
-        generator = _generator(self.config.seed, number, place, direction)
-        shape = (n_steps, self.config.batch_size, self.projection_dim)
-        return [
-            torch.rand(shape, generator=generator)
-            .ge_(rate)
-            .div_(1 - rate)[:, self.streams]
-            .reshape(-1, self.projection_dim)
-            .to(self.device)
-            for _ in range(len(self.stacks[direction].layers) + 1)
+        vectors = self.encoder.forward(self.encode_ids(words), number[1])
+        tokens = [*places.reshape(2, -1).astype(np.int32)]
+        run_all(list(chain.from_iterable(
+            one.forward_jobs(
+                vectors, some, (state.h, state.c),
+                starts=window.starts if self.config.state == "zero" else None,
+                dropouts=self.dropouts(*number, direction),
+            )
+            for direction, (one, some, state, window) in enumerate(
+                zip(self.directions, tokens, states, pair, strict=True)
+            )
+        )))  # fmt: skip
+        found = [
+            softmax(one.states, some, self.scale)
+            for one, some in zip(self.directions, targets, strict=True)
         ]
+        run_all([
+            job
+            for one, (_, dstates) in zip(self.directions, found, strict=True)
+            for job in one.backward_jobs(dstates)
+        ])  # fmt: skip
+        run_all([
+            job for one in self.directions for job in one.weight_jobs(self.gradients.arrays)
+        ])  # fmt: skip
+        dvectors = np.zeros_like(vectors)
+        for one, some in zip(self.directions, tokens, strict=True):
+            add_rows(dvectors, some, one.dvectors)
+        self.encoder.backward(dvectors, self.gradients.arrays)
+        forward, backward = (StreamState(*one.state()) for one in self.directions)
+        return (forward, backward), [losses.tolist() for losses, _ in found]
+
+    def _pack_jobs(self) -> list[Callable[[], None]]:
+        return [
+            *self.encoder.pack_jobs(),
+            *(job for one in self.directions for job in one.pack_jobs()),
+        ]
+
+    def _begin_softmax(self, targets: Rows, number: int) -> SoftmaxTraining:
+        weight, bias = self.arrays[SOFTMAX_WEIGHT], self.arrays[SOFTMAX_BIAS]
+        samples, sampler = self.samples(number), self.sampler
+        if samples is None or sampler is None:
+            return SoftmaxTraining(weight, bias, bfloat16=self.bfloat16, before=self._softmax)
+        return SoftmaxTraining(
+            weight, bias, samples=samples.words,
+            log_expected=lambda words: sampler.log_expected(samples, words),
+            targets=self.gather(targets), bfloat16=self.bfloat16, before=self._softmax,
+        )  # fmt: skip
 
 
 def is_sampled(config: TrainingConfig, n_words: int) -> bool:
@@ -224,9 +295,3 @@ def is_sampled(config: TrainingConfig, n_words: int) -> bool:
     if config.softmax == "auto":
         return 2 * config.n_samples <= n_words
     return config.softmax == "sampled"
-
-
-def _generator(*numbers: int) -> torch.Generator:
-    """Return a generator that is seeded by these numbers."""
-    seed = np.random.SeedSequence(numbers).generate_state(1, np.uint64)
-    return torch.Generator().manual_seed(int(seed[0]))

@@ -5,35 +5,46 @@ end, the weights with the best held-out perplexity. Stopped at any moment, it re
 same result: whatever an update needs is a function of its number or is in the checkpoint.
 """
 
-import copy
 import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from elmore.corpus.manifest import Count
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import Parameters, row_weights
-from elmore.engine.word_table_grad import RowGradient
+from elmore.engine.training.optimizers import Optimizer
+from elmore.engine.training.token_encoder import RowGradient
 from elmore.errors import ConfigError, DataError
+from elmore.kernels.gradients import norm
+from elmore.kernels.library import Array
 from elmore.metadata import convert_metadata
-from elmore.model.bilm import BiLM, BiLMState
-from elmore.model.lstm import LstmState
+from elmore.model.bilm import BiLM
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.pretrain.config import TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.interrupts import stop_signal
+from elmore.pretrain.learning_rate import learning_rate
 from elmore.pretrain.metrics import Metrics, draw_curve
-from elmore.pretrain.optimizers import Optimizer, learning_rate
 from elmore.pretrain.perplexity import Score, corpus_scorer, score_split
-from elmore.pretrain.step import WORD_TABLE, TrainingStep, Update
+from elmore.pretrain.step import (
+    DIRECTIONS,
+    WORD_TABLE,
+    Step,
+    StreamState,
+    TrainingStep,
+    Update,
+    zero_states,
+)
 from elmore.text import Vocab
 
 LAST, BEST = "last.safetensors", "best.safetensors"
@@ -99,7 +110,7 @@ class Trainer:
     ) -> None:
         """Take the alphabet of a model that has one."""
         assert bilm.softmax is not None
-        self.bilm, self.corpus, self.config = bilm.to(processes.device), corpus, config
+        self.bilm, self.corpus, self.config = bilm, corpus, config
         self.folder, self.processes, self.alphabet = folder, processes, alphabet
         streams = processes.streams(config.batch_size)
         self.forward = Streams(corpus, config, "forward", streams)
@@ -111,18 +122,19 @@ class Trainer:
                 "batches; accumulate fewer, or use more text or more epochs"
             )
         self.n_updates = max(1, int(n_windows / config.accumulate))
-        self.parameters = Parameters(bilm, config.frozen)
-        self.step = TrainingStep(
-            bilm, self.parameters, config, corpus.id_encoder(bilm.config, alphabet),
+        self.parameters = Parameters(arrays_of(bilm), config.frozen)
+        for name, weight in bilm.named_parameters():  # the network is always up to date
+            weight.data = torch.from_numpy(self.parameters.arrays[name])
+        self.step = _step(processes.device)(
+            bilm.config, self.parameters, config, corpus.id_encoder(bilm.config, alphabet),
             unknown=corpus.unknown, streams=streams, gather=processes.gather,
         )  # fmt: skip
-        self.weights = {"weights": self.parameters.values, **row_weights(bilm, config.frozen)}
-        self.optimizer = Optimizer(self.weights, config)
-        n_streams = streams.stop - streams.start
-        self.state = BiLMState(
-            bilm.forward_lstm.zero_state(n_streams, self.parameters.values),
-            bilm.backward_lstm.zero_state(n_streams, self.parameters.values),
-        )
+        self.weights = {
+            "weights": self.parameters.values,
+            **row_weights(self.parameters.arrays, config.frozen),
+        }
+        self.optimizer = Optimizer(self.weights, config.optimizer, weight_decay=config.weight_decay)
+        self.states = zero_states(bilm.config, streams.stop - streams.start)
         self.update = 0
         self.n_since_best = 0
         self.held_out: Score | None = None
@@ -175,7 +187,7 @@ class Trainer:
             (self.forward.window(number), self.backward.window(number))
             for number in range(first, first + self.config.accumulate)
         ]
-        found = self.step(windows, self.state, self.update)
+        found = self.step(windows, self.states, self.update)
         losses, stop = self._agree(found, stop=stop)
         norm = self._norm(found)
         if not math.isfinite(sum(losses) + norm):
@@ -185,7 +197,7 @@ class Trainer:
             )
         rate = learning_rate(self.config, self.update, self.n_updates)
         self._apply(found, norm, rate)
-        self.state = found.state
+        self.states = found.states
         self.update += 1
         n_tokens = self.update * self.tokens_per_update
         speed = self.tokens_per_update / (time.perf_counter() - started)
@@ -214,7 +226,7 @@ class Trainer:
 
     def _agree(self, found: Update, *, stop: bool) -> tuple[tuple[float, float], bool]:
         """Sum the gradients of all processes; return the mean losses and whether one must stop."""
-        shared = self._tensor([*found.losses, float(stop)])
+        shared = _numbers([*found.losses, float(stop)])
         self.processes.sum(shared)
         self.processes.sum(self.step.gradients.values)
         for gradient in found.rows.values():
@@ -224,16 +236,17 @@ class Trainer:
 
     def _norm(self, found: Update) -> float:
         gradients = self._gradients(found)
-        return float(torch.stack([gradients[name].values.norm() for name in self.weights]).norm())
+        return norm([gradients[name].values for name in self.weights])
 
     def _apply(self, found: Update, norm: float, rate: float) -> None:
         gradients = self._gradients(found)
+        scale = min(1.0, self.config.clip_norm / norm) if norm else 1.0
         for name in self.weights:
             gradient, rows = gradients[name].values, gradients[name].rows
-            if norm > self.config.clip_norm:
-                gradient.mul_(self.config.clip_norm / norm)
             of_name = rate * self.config.word_table_rate if name == WORD_TABLE else rate
-            self.optimizer.update(name, gradient, rows, number=self.update, rate=of_name)
+            self.optimizer.update(
+                name, gradient, rows, number=self.update, rate=of_name, scale=scale
+            )
 
     def _gradients(self, found: Update) -> Mapping[str, RowGradient]:
         return {"weights": RowGradient(None, self.step.gradients.values), **found.rows}
@@ -246,9 +259,9 @@ class Trainer:
         """
         if not self.corpus.held_out.n_words:
             return
-        shared = self._tensor([0.0] * 5)
+        shared = _numbers([0.0] * 5)
         if metrics is not None:
-            shared = self._tensor(list(asdict(self.score()).values()))
+            shared = _numbers(list(asdict(self.score()).values()))
         n_predictions, n_unknown, n_words, forward, backward = self.processes.sum(shared).tolist()
         if not math.isfinite(forward + backward):
             raise _diverged(f"the held-out loss is {forward + backward} after update {self.update}")
@@ -287,33 +300,25 @@ class Trainer:
     def _write_best(self) -> None:
         assert self.best is not None
         facts = msgspec.to_builtins(BestFacts(self.update, self.best))
-        write_checkpoint(self.folder / BEST, Checkpoint(self.bilm.state_dict(), facts))
-
-    def _tensor(self, numbers: list[float]) -> Tensor:
-        """Return numbers as a tensor that the processes can exchange."""
-        return torch.tensor(numbers, dtype=torch.float64, device=self.processes.device)
+        write_checkpoint(self.folder / BEST, Checkpoint(self.parameters.arrays, facts))
 
     def score(self) -> Score:
         """Measure held-out perplexity with the current weights."""
-        on_cpu = self.processes.device.type == "cpu"
-        bilm = self.bilm if on_cpu else copy.deepcopy(self.bilm).to("cpu")
-        scorer = corpus_scorer(bilm, self.corpus, self.alphabet)
+        scorer = corpus_scorer(self.bilm, self.corpus, self.alphabet)
         return score_split(scorer, self.corpus.held_out, self.config.max_held_out_tokens)
 
     def _save(self, metrics: Metrics | None) -> None:
         """Write the last checkpoint, in the first process."""
         states = {
-            f"state.{direction}.{name}": self.processes.gather(getattr(state, name), dim=1)
-            for direction, state in (
-                ("forward", self.state.forward), ("backward", self.state.backward)
-            )
+            f"state.{direction}.{name}": self.processes.gather(getattr(state, name), axis=1)
+            for direction, state in zip(DIRECTIONS, self.states, strict=True)
             for name in ("h", "c")
-        }  # fmt: skip
+        }
         if metrics is not None:
-            tensors: Mapping[str, Tensor] = {
+            arrays: Mapping[str, Array] = {
                 **states,
-                **{f"bilm.{name}": tensor for name, tensor in self.bilm.state_dict().items()},
-                **{f"optimizer.{name}": tensor for name, tensor in self.optimizer.state()},
+                **{f"bilm.{name}": array for name, array in self.parameters.arrays.items()},
+                **{f"optimizer.{name}": array for name, array in self.optimizer.state()},
             }
             facts = LastFacts(
                 update=self.update,
@@ -324,39 +329,56 @@ class Trainer:
                 metrics_length=metrics.sync(),
                 seconds=self.seconds,
             )
-            write_checkpoint(self.folder / LAST, Checkpoint(tensors, msgspec.to_builtins(facts)))
+            write_checkpoint(self.folder / LAST, Checkpoint(arrays, msgspec.to_builtins(facts)))
 
     def _load(self, checkpoint: Checkpoint) -> None:
-        path, tensors = self.folder / LAST, checkpoint.tensors
+        path, arrays = self.folder / LAST, checkpoint.arrays
         facts = convert_metadata(checkpoint.facts, LastFacts, path)
-        targets = {f"bilm.{name}": tensor for name, tensor in self.bilm.state_dict().items()}
-        targets |= {f"optimizer.{name}": tensor for name, tensor in self.optimizer.state()}
-        expected = {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in targets.items()}
-        for direction in ("forward", "backward"):
-            for name in "hc":
-                state = getattr(getattr(self.state, direction), name)
-                n_layers, _, dim = state.shape
+        targets = {f"bilm.{name}": array for name, array in self.parameters.arrays.items()}
+        targets |= {f"optimizer.{name}": array for name, array in self.optimizer.state()}
+        expected = {name: (array.dtype, array.shape) for name, array in targets.items()}
+        for direction, state in zip(DIRECTIONS, self.states, strict=True):
+            for name, one in (("h", state.h), ("c", state.c)):
+                n_layers, _, dim = one.shape
                 shape = (n_layers, self.config.batch_size, dim)
-                expected[f"state.{direction}.{name}"] = (state.dtype, shape)
-        found = {name: (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
+                expected[f"state.{direction}.{name}"] = (one.dtype, shape)
+        found = {name: (array.dtype, array.shape) for name, array in arrays.items()}
         if found != expected:
             raise ConfigError(
                 f"{path} belongs to another network, batch_size or optimizer; choose another "
                 "--out, or remove it to begin again"
             )
-        for name, tensor in targets.items():
-            tensor.copy_(tensors[name])
-        rows = self.step.streams
-        like = self.parameters.values
+        for name, array in targets.items():
+            array[...] = arrays[name]
+        some = self.processes.streams(self.config.batch_size)
         forward, backward = (
-            LstmState(*(tensors[f"state.{direction}.{name}"][:, rows].to(like) for name in "hc"))
-            for direction in ("forward", "backward")
+            StreamState(*(arrays[f"state.{direction}.{name}"][:, some] for name in "hc"))
+            for direction in DIRECTIONS
         )
-        self.state = BiLMState(forward, backward)
+        self.states = forward, backward
         self.update, self.n_since_best = facts.update, facts.n_since_best
         self.held_out, self.best = facts.held_out, facts.best
         self.best_update = facts.best_update
         self.seconds, self._metrics_length = facts.seconds, facts.metrics_length
+
+
+def _step(device: str) -> Callable[..., Step]:
+    """Return what computes gradients: kernels, or autograd on a GPU."""
+    if device == "cpu":
+        return TrainingStep
+    from elmore.pretrain.autograd_step import AutogradStep  # noqa: PLC0415  needs torch
+
+    return partial(AutogradStep, device=device)
+
+
+def arrays_of(bilm: BiLM) -> dict[str, npt.NDArray[np.float32]]:
+    """Return the weights of a network by name, in its own memory."""
+    return {name: tensor.numpy() for name, tensor in bilm.state_dict().items()}
+
+
+def _numbers(numbers: list[float]) -> npt.NDArray[np.float64]:
+    """Return numbers as an array that the processes can exchange."""
+    return np.array(numbers, np.float64)
 
 
 def _diverged(what: str) -> DataError:

@@ -204,7 +204,8 @@ class _Learner:
         tensors |= {f"best.{name}": value for name, value in best.items()}
         for number, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
-        return Checkpoint(tensors, asdict(progress))
+        arrays = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
+        return Checkpoint(arrays, asdict(progress))
 
     def load(self, checkpoint: Checkpoint, path: Path) -> tuple[FitProgress, dict[str, Tensor]]:
         """Restore a checkpoint; return the progress of the run and its best weights."""
@@ -217,19 +218,19 @@ class _Learner:
                 f"best.{name}": tuple(weight.shape),
             }
         for place, parameter in enumerate(self.parameters):
-            if f"optimizer.{place}.step" in checkpoint.tensors:  # one without a gradient has none
+            if f"optimizer.{place}.step" in checkpoint.arrays:  # one without a gradient has none
                 shape = tuple(parameter.shape)
                 state = {"step": (), "exp_avg": shape, "exp_avg_sq": shape}
                 expected |= {f"optimizer.{place}.{name}": of for name, of in state.items()}
-        found = {name: tuple(tensor.shape) for name, tensor in checkpoint.tensors.items()}
+        found = {name: array.shape for name, array in checkpoint.arrays.items()}
         try:
             check_arrays(found, expected, path)
         except FormatError as error:
             raise FormatError(f"{error}, or {fix}") from None
         parts: dict[str, dict[str, Tensor]] = {"network": {}, "best": {}, "optimizer": {}}
-        for name, tensor in checkpoint.tensors.items():
+        for name, array in checkpoint.arrays.items():
             part, _, rest = name.partition(".")
-            parts[part][rest] = tensor
+            parts[part][rest] = torch.from_numpy(array)
         self.network.load_state_dict(parts["network"])
         states: dict[int, dict[str, Tensor]] = {}
         for name, tensor in parts["optimizer"].items():

@@ -52,7 +52,7 @@ def run(n_samples: int | None, *, bfloat16: bool = False) -> list[np.ndarray]:
     options = {}
     if n_samples is not None:
         samples, log_expected = sampled(n_samples)
-        options = {"samples": samples, "log_expected": log_expected, "targets": targets}
+        options = {"samples": samples, "log_expected": log_expected.take, "targets": targets}
     loss = SoftmaxTraining(weight, bias, bfloat16=bfloat16, **options)
     losses, dstates = loss(states, targets, SCALE)
     dweight, dbias = np.zeros_like(weight), np.zeros_like(bias)

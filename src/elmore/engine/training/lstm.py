@@ -327,6 +327,22 @@ class DirectionTraining:
                 self.last_dropout.drop(rows, place * p)
 
 
+def window_bytes(config: LstmConfig, shape: tuple[int, int], n_bytes: int) -> int:
+    """Return the memory of a direction for windows of (T, B); `n_bytes` a number of a weight."""
+    (n_steps, n_streams), p = shape, config.projection_dim
+    c_dim, n_panels = -(-config.cell_dim // _UNITS) * _UNITS, -(-p // PANEL)
+    wide = -(-2 * p // PANEL) * PANEL
+    packed = 2 * p * 4 * c_dim + 4 * c_dim * wide
+    if config.has_projection:
+        whole = -(-config.cell_dim // PANEL) * PANEL
+        packed += config.cell_dim * n_panels * PANEL + p * whole
+    tokens = n_steps * n_streams * (6 * p + 5 * c_dim)
+    state = (n_steps + 1) * n_streams * c_dim + n_streams * p
+    layer = packed * n_bytes + 4 * (tokens + state + 2 * 4 * c_dim)
+    work = 4 * (n_streams * (2 * p + 2 * c_dim) + 4 * c_dim + 2 * p + PANEL)
+    return config.n_layers * layer + work
+
+
 def _gate_rows(c: int) -> Rows:
     """Return the row of a weight (4c, p) for each gate, packed by units; -1 where there is none."""
     units = np.arange(-(-c // _UNITS) * _UNITS).reshape(-1, 1, _UNITS)

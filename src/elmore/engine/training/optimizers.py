@@ -16,6 +16,9 @@ from elmore.engine.parallel import n_threads, run_all
 from elmore.kernels.gradients import Rows
 from elmore.kernels.library import Floats, address, kernels
 
+STATES = {"adagrad": ("squares",), "adamw": ("mean", "variance")}
+"""What each rule keeps of every weight."""
+
 _pointer, _i64 = ctypes.c_void_p, ctypes.c_int64
 _MEAN, _VARIANCE = 0.9, 0.999  # AdamW's decay rates, as in optimizers.h
 
@@ -50,10 +53,9 @@ class Optimizer:
     ) -> None:
         self.weights, self.rule, self.weight_decay = weights, rule, weight_decay
         # TensorFlow's Adagrad starts at 1: its first steps are as large as the gradient.
-        names = ("squares",) if rule == "adagrad" else ("mean", "variance")
         start = 1.0 if rule == "adagrad" else 0.0
         self.states = {
-            weight: {name: np.full_like(value, start) for name in names}
+            weight: {name: np.full_like(value, start) for name in STATES[rule]}
             for weight, value in weights.items()
         }
 
@@ -81,7 +83,7 @@ class Optimizer:
         states = [*self.states[name].values()]
         if rows is None:
             assert gradient.shape == weight.shape
-            size = -(-weight.size // n_threads())
+            size = max(1, -(-weight.size // n_threads()))
             flat = [x.reshape(-1) for x in (weight, *states, gradient)]
             parts = [
                 [x[start : start + size] for x in flat] for start in range(0, weight.size, size)

@@ -9,6 +9,7 @@ projection_dim.
 """
 
 import ctypes
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,19 @@ _MIN_TOKENS = 96  # at once, however many words there are
 _BLOCK = 480  # candidates whose gradients are one job
 
 _pointer, _i64 = ctypes.c_void_p, ctypes.c_int64
+
+
+def max_tokens(n_scored: int) -> int:
+    """Return how many tokens are scored at once, so that their logits take little memory."""
+    return max(_MIN_TOKENS, _MAX_LOGITS // max(1, n_scored))
+
+
+def candidate_rows(samples: Rows, targets: Rows, n_words: int) -> Rows:
+    """Return the rows of the softmax that an update touches: the samples, then other targets."""
+    is_other = np.zeros(n_words, np.bool_)
+    is_other[targets] = True
+    is_other[samples] = False
+    return np.concatenate([samples, np.flatnonzero(is_other)]).astype(np.int32)
 
 
 class _LossStruct(ctypes.Structure):
@@ -59,15 +73,16 @@ class SoftmaxTraining:
         bias: Floats,
         *,
         samples: Rows | None = None,
-        log_expected: Floats | None = None,
+        log_expected: Callable[[Rows], Floats] | None = None,
         targets: Rows | None = None,
         bfloat16: bool = False,
         before: "SoftmaxTraining | None" = None,
     ) -> None:
-        """Score all words (V, p), or samples with the log of what count of each was expected.
+        """Score all words (V, p), or samples.
 
-        `log_expected` are those of all words; `targets` all target words of the update, which have
-        gradients too. `before` is the update before, whose buffers are used again.
+        `targets` are all target words of the update, which have gradients too; `log_expected`
+        returns of words the log of what count was expected of each. `before` is the update before,
+        whose buffers are used again.
         """
         self.weight, self.bfloat16 = weight, bfloat16
         n_words, p = weight.shape
@@ -79,12 +94,9 @@ class SoftmaxTraining:
         if samples is not None:
             assert targets is not None
             assert log_expected is not None
-            is_other = np.zeros(n_words, np.bool_)
-            is_other[targets] = True
-            is_other[samples] = False
-            self.rows = np.concatenate([samples, np.flatnonzero(is_other)]).astype(np.int32)
+            self.rows = candidate_rows(samples, targets, n_words)
             self.n_scored = len(samples)
-            candidate_bias = bias[self.rows] - log_expected[self.rows]
+            candidate_bias = bias[self.rows] - log_expected(self.rows)
             self._places = np.full(n_words, -1, np.int32)
             self._places[self.rows] = np.arange(len(self.rows), dtype=np.int32)
         n = self.n_scored
@@ -94,7 +106,7 @@ class SoftmaxTraining:
         u = len(candidate_bias)
         self.dweight, self.dbias = np.zeros((u, p), np.float32), np.zeros(u, np.float32)
         stride = -(-n // 16) * 16
-        self.chunk = max(_MIN_TOKENS, _MAX_LOGITS // stride)
+        self.chunk = max_tokens(stride)
         if before is None or before.n_scored != n:
             self.score = empty_packed(p, n, bfloat16=bfloat16)
             self.score_back = empty_packed(n, p, bfloat16=bfloat16)
