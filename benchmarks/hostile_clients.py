@@ -154,6 +154,32 @@ def many(n: int, sent: bytes, n_files: int) -> str:
     )
 
 
+def flood(n_threads: int) -> str:
+    """Open connections with half a request as fast as can be, again and again."""
+    server, end = Server(), time.monotonic() + ATTACK_S
+    counts = [0] * n_threads
+
+    def attack(number: int) -> None:
+        held: list[socket.socket] = []
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                held.append(server.connect())
+                held[-1].sendall(GET + b"X-")
+                counts[number] += 1
+            if len(held) > 600:
+                held.pop(0).close()
+        for one in held:
+            one.close()
+
+    threads = [threading.Thread(target=attack, args=(number,)) for number in range(n_threads)]
+    with Honest(server) as honest:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return f"{sum(counts):,} connections; {honest}; stopped in {server.stop():.1f} s"
+
+
 def header() -> str:
     """Send one header of 200 MB."""
     server = Server()
@@ -282,6 +308,7 @@ ATTACKS: dict[str, Callable[[], str]] = {
     "half-10000": lambda: many(10_000, GET + b"X-", 20_000),
     "body": lambda: many(1_100, b"POST /embed HTTP/1.1\r\nHost: localhost\r\n"
                          b"Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{", 20_000),
+    "flood": lambda: flood(4),
     "header": header,
     "unread": lambda: unread(20),
     "killed": killed,
