@@ -50,11 +50,19 @@ def start(folders: Path) -> Iterator[Start]:
         process.communicate()
 
 
+SLOWER = """
+import time
+from elmore.serve import texts
+read = texts.ReadLayers.__call__
+texts.ReadLayers.__call__ = lambda self, given: time.sleep(0.15) or read(self, given)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_every_accepted_request_is_answered(start: Start, elmo: Elmo, stop: signal.Signals) -> None:
     n_requests, n_texts = 16, 32
-    process, address = start("--max-batch-tokens", 1, "--timeout-s", 300)
+    process, address = start("--max-batch-tokens", 1, "--timeout-s", 300, before=SLOWER)
     texts = [f"the river bank {k} ." for k in range(n_texts)]
 
     def ask(number: int) -> httpx.Response:
