@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from elmore.corpus.documents import refuse_document
+from elmore.corpus.foreign_files import refuse_foreign_file
 from elmore.errors import DataError, MissingExtraError
 from elmore.stores import AnyPath
 from elmore.versions import open_file
@@ -36,7 +36,7 @@ def open_decompressed(path: AnyPath) -> Iterator[IO[bytes]]:
         raise damaged(path, "it is empty")  # gzip takes an empty file for an empty archive
     with finding_damage(path), open_file(path) as raw:
         if opener is None:
-            refuse_document(raw, path)
+            refuse_foreign_file(raw, path)
             yield raw
             return
         with opener(raw, path) as file:

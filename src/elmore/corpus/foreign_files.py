@@ -29,7 +29,7 @@ _IN_ZIP = {
 }
 
 
-def refuse_document(raw: IO[bytes], path: AnyPath) -> None:
+def refuse_foreign_file(raw: IO[bytes], path: AnyPath) -> None:
     """Refuse a file that begins as a document, an archive or a table of another kind does."""
     peek = getattr(raw, "peek", None)  # which remote files have not
     if peek is None:
