@@ -13,7 +13,7 @@ from elmore import Elmo
 from elmore.corpus.config import CorpusConfig
 from elmore.corpus.prepare import prepare
 from elmore.embed.vector_parts import VectorParts
-from elmore.errors import DataError
+from elmore.errors import DataError, FormatError
 from elmore.scale import embed_parts, index_parts
 from elmore.senses.index_file import IndexConfig
 from elmore.stores import as_path, as_paths
@@ -116,3 +116,24 @@ def test_what_is_not_there(tiny_elmo: Elmo, bucket: str) -> None:
         embed_parts(tiny_elmo, [f"s3://{bucket}/none.txt"], f"s3://{bucket}/out")
     with pytest.raises(DataError, match="s3://no-such-bucket/out does not exist"):
         as_path("s3://no-such-bucket/out").write_bytes(b"")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.txt.gz"])
+def test_a_text_that_changes_is_refused(
+    tiny_elmo: Elmo, bucket: str, tmp_path: Path, name: str
+) -> None:
+    (path,) = (path for path in write_corpus(tmp_path, 100) if path.name == name)
+    store = fsspec.filesystem("s3", skip_instance_cache=True)
+    store.put_file(str(path), f"{bucket}/{name}")
+
+    def rewrite(*_: object) -> None:
+        path.write_bytes(path.read_bytes()[::-1])  # of the same size
+        store.put_file(str(path), f"{bucket}/{name}")
+
+    with pytest.raises(DataError, match=rf"{name} changed while it was read \(same size\)"):
+        embed_parts(
+            tiny_elmo, [f"s3://{bucket}/{name}"], tmp_path / "out",
+            block_bytes=BLOCK_BYTES, on_part=rewrite,
+        )  # fmt: skip
+    with pytest.raises(FormatError, match="is not finished"):
+        VectorParts.load(tmp_path / "out")
