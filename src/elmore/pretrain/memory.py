@@ -1,12 +1,10 @@
 """The shape of a network in, whether this machine can hold it in training."""
 
 import os
+from math import prod
 
-import torch
-
-from elmore.bilm_config import BiLMConfig
+from elmore.bilm_config import BiLMConfig, array_shapes
 from elmore.errors import ConfigError
-from elmore.model.bilm import BiLM
 
 _BYTES_PER_WEIGHT = 12  # the weight, its gradient and an average of Adagrad; AdamW has two
 
@@ -20,8 +18,7 @@ def machine_memory() -> int | None:
 
 def check_memory(config: BiLMConfig) -> None:
     """Refuse a network that is too large for this machine before any of it is made."""
-    with torch.device("meta"):
-        n_weights = sum(weight.numel() for weight in BiLM(config).parameters())
+    n_weights = sum(prod(shape) for shape in array_shapes(config).values())
     memory, least = machine_memory(), n_weights * _BYTES_PER_WEIGHT
     if memory is not None and least > memory:
         raise ConfigError(
