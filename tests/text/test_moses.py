@@ -135,6 +135,13 @@ def test_marks_move_no_boundary(text: str) -> None:
     assert [word.replace("\u0331\ufe0f", "") for word in marked] == expected
 
 
+@pytest.mark.parametrize("text", ["Ọ̀rẹ́ mi, ńkọ́? É. Żółć's 5,3", "Tiếng Việt: đẹp!"])
+def test_composed_and_decomposed_letters_have_the_same_tokens(text: str) -> None:
+    expected = words(unicodedata.normalize("NFC", text))
+    decomposed = words(unicodedata.normalize("NFD", text))
+    assert [unicodedata.normalize("NFC", word) for word in decomposed] == expected
+
+
 @pytest.mark.skipif(unicodedata.unidata_version != "14.0.0", reason="its marks are of Unicode 14")
 def test_the_tables_are_those_of_sacremoses() -> None:
     assert PAGE.read_text(encoding="utf-8") == page()
