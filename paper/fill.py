@@ -14,7 +14,6 @@ from collections import deque
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from elmore import Elmo
 from elmore.corpus.files import check_texts, read_texts
@@ -53,9 +52,9 @@ def fill(elmo: Elmo, data: Path) -> Results:
     """Measure on one half of the sentences, choose on the other."""
     filler = Filler(elmo)
     sentences = held_out(elmo, data)
-    read = elmo.encode_tokens([tokens for tokens, _ in sentences], layers="context", output="torch")
-    states = torch.stack([v.vectors[k] for v, (_, k) in zip(read, sentences, strict=True)])
-    words = torch.from_numpy(filler.vocab.encode([tokens[k] for tokens, k in sentences]))
+    read = elmo.encode_tokens([tokens for tokens, _ in sentences], layers="context")
+    states = np.stack([v.vectors[k] for v, (_, k) in zip(read, sentences, strict=True)])
+    words = filler.vocab.encode([tokens[k] for tokens, k in sentences])
     half = N_SENTENCES
 
     def measured(some: slice, sides: str, weight: float) -> Row:
@@ -64,25 +63,25 @@ def fill(elmo: Elmo, data: Path) -> Results:
         for start in range(places.start, places.stop, AT_ONCE):
             batch = slice(start, min(start + AT_ONCE, places.stop))
             scored = filler.log_probabilities(states[batch], sides, prior_weight=weight)  # type: ignore[arg-type]
-            right = scored.gather(1, words[batch, None])
-            ranks.append((scored > right).sum(dim=1))
+            right = np.take_along_axis(scored, words[batch, None], axis=1)
+            ranks.append((scored > right).sum(axis=1))
             scores.append(right)
-        rank = torch.cat(ranks)
-        shares = [100 * float((rank < n).float().mean()) for n in (1, 5, 10)]
-        return shares[0], shares[1], shares[2], float(torch.cat(scores).mean().neg().exp())
+        rank = np.concatenate(ranks)
+        shares = [100 * float((rank < n).mean()) for n in (1, 5, 10)]
+        return shares[0], shares[1], shares[2], float(np.exp(-np.concatenate(scores).mean()))
 
     rows: dict[str, Row] = {}
     for sides in ("left", "right", "both"):
         rows[sides] = measured(slice(0, half), sides, 1.0)
     for weight in WEIGHTS:
         rows[f"other sentences, a = {weight}"] = measured(slice(half, None), "both", weight)
-    mean_state = states[:half].mean(dim=0, keepdim=True)
+    mean_state = states[:half].mean(axis=0, keepdims=True)
     left, right = (filler.log_probabilities(mean_state, side)[0] for side in ("left", "right"))
     for name, log_prior in (
-        ("softmax bias", filler.softmax.bias),
+        ("softmax bias", elmo.model.arrays["softmax.bias"].astype(np.float32)),
         ("prediction at the mean state", (left + right) / 2),
     ):
-        filler.log_prior = log_prior.nan_to_num(neginf=0.0)
+        filler.log_prior = np.where(np.isneginf(log_prior), 0, log_prior)
         rows[f"other sentences, p(w) by the {name}"] = measured(slice(half, None), "both", 1.0)
     columns = ["top 1", "top 5", "top 10", "perplexity"]
     return Results("the removed word, accuracy in % and perplexity", columns, rows)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from elmore import Elmo
+from elmore.engine import parallel
 from elmore.pretrain.run import pretrain
 from tests.oracle.elmo import random_model, write_model
 from tests.pretrain.small_runs import small
@@ -17,6 +18,7 @@ from tests.tasks.made_examples import WORDS
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 torch.set_num_threads(1)
+parallel.set_n_threads(1)
 
 
 @pytest.fixture(scope="session")
@@ -66,14 +68,14 @@ def language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=[1, 2])
 def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    """torch's threads: with one, the fast engine has its caller's; with two, two of its own."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(request.param)
+    """The threads that compute."""
+    before = parallel.n_threads()
+    parallel.set_n_threads(request.param)
     try:
         yield request.param
     finally:
-        now = torch.get_num_threads()
-        torch.set_num_threads(before)
+        now = parallel.n_threads()
+        parallel.set_n_threads(before)
     assert now == request.param, "something changed its caller's threads"
 
 

@@ -89,7 +89,7 @@ def is_compiled() -> bool:
 def library_name(system: str) -> str:
     """Return what the library is called on a system."""
     endings = {"windows": ".dll", "macos": ".dylib"}
-    return "elmore_kernels" + endings.get(system, ".so")
+    return "elmore.kernels" + endings.get(system, ".so")
 
 
 def c_compiler(target: str | None = None) -> list[str] | None:

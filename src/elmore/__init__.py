@@ -6,6 +6,8 @@ The names below are imported when they are first used, so that `import elmore` n
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from elmore.errors import MissingExtraError
+
 if TYPE_CHECKING:
     from elmore.embed import Elmo
     from elmore.integrations.sklearn import ElmoVectorizer
@@ -41,7 +43,12 @@ def __getattr__(name: str) -> Any:
         return import_module("importlib.metadata").version("elmore")
     if name not in _HOMES:
         raise AttributeError(f"module 'elmore' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise MissingExtraError(f"elmore.{name}", "torch") from None
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 
 import elmore as package
 from elmore.formats import bundled_models
+from elmore.kernels.library import kernels
 
 from .conftest import Run
 
@@ -46,6 +47,7 @@ def test_a_published_model(
         "tokenizer": "english",
         "training": {},
         "calibration": None,
+        "kernels": kernels().variant,
         "sha256": {"weights.hdf5": _sha256(tiny_model / "weights.hdf5")},
     }
 

@@ -1,5 +1,6 @@
 """What `Elmo` gives for what it is asked."""
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -119,16 +120,21 @@ def test_an_assigned_mix_is_a_frozen_copy(tiny_model: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["fast", "textbook"])
-def test_training_the_network_changes_its_vectors(tiny_model: Path, engine: Any) -> None:
-    elmo = Elmo.from_pretrained(tiny_model, engine=engine)
+def test_a_network_that_was_trained_has_vectors_of_its_own(tiny_model: Path, engine: Any) -> None:
+    elmo = Elmo.from_pretrained(tiny_model, tokenizer="whitespace", engine=engine, cache_words=9)
+    elmo.mix = ScalarMix(3, weights=[0.2, 0.5, 0.3])
     (before,) = elmo.encode_tokens([["a", "b"]], layers="all")
     with torch.no_grad():
         for weight in elmo.bilm.parameters():
             weight.mul_(1.1)
-    (after,) = elmo.encode_tokens([["a", "b"]], layers="all")
-    fresh = Elmo(elmo.model, engine=engine).encode_tokens([["a", "b"]], layers="all")[0]
-    np.testing.assert_array_equal(after.vectors, fresh.vectors)
+    tuned = elmo.with_bilm(elmo.bilm)
+    (after,) = tuned.encode_tokens([["a", "b"]], layers="all")
     assert (np.abs(after.vectors - before.vectors).max(axis=(1, 2)) > 1e-3).all()
+    expected = tuned.bilm(*astuple(tuned.ids([["a", "b"]]))).layers[:, 0, 1:-1]
+    np.testing.assert_allclose(after.vectors, expected, atol=2e-6)
+    assert (tuned.mix, tuned.cache.max_words) == (elmo.mix, 9)
+    (same,) = elmo.encode_tokens([["a", "b"]], layers="all")
+    np.testing.assert_array_equal(same.vectors, before.vectors)
 
 
 def test_no_texts(tiny_elmo: Elmo) -> None:

@@ -9,7 +9,6 @@ import torch
 
 from elmore import BiLM, Elmo
 from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, TokenEncoderConfig
-from elmore.engine.matmul import Matmul
 from elmore.errors import ConfigError
 from elmore.formats import Pretrained
 
@@ -55,39 +54,14 @@ def test_cosine_at_the_original_shape() -> None:
     check(Pretrained(config, BiLM(config).arrays, "whitespace"))
 
 
-def test_every_way_of_multiplying_agrees() -> None:
-    generator = torch.Generator().manual_seed(0)
-    x, weight = (torch.randn(*shape, generator=generator) for shape in ((5, 64), (64, 32)))
-    start = torch.randn(5, 32, generator=generator)
-    exact = start + x @ weight
-    kinds: list[tuple[Matmul, float]] = [
-        (Matmul(), 1e-5),
-        (Matmul(rounds=True), 0.2),
-        (Matmul(rounds=True, in_hardware=True), 0.25),
-    ]
-    found = []
-    for products, tolerance in kinds:
-        operand = products.operand(weight)
-        added = products.add_to(start.clone(), x, operand)
-        written = products.write_to(torch.empty(5, 32), x, operand)
-        torch.testing.assert_close(added, exact, atol=tolerance, rtol=0)
-        torch.testing.assert_close(start + written, added, atol=1e-5, rtol=0)
-        torch.testing.assert_close(
-            products.affine(start[0], x, operand), start[0] + written, atol=1e-5, rtol=0
-        )
-        found.append(written)
-    _, rounded, in_hardware = found
-    torch.testing.assert_close(in_hardware, rounded, atol=0, rtol=2**-7)  # rounded once more
-
-
 @pytest.mark.parametrize(("has_it", "expected"), [(True, "bfloat16"), (False, "float32")])
 def test_auto_asks_the_processor(
     tiny_elmo: Elmo, monkeypatch: pytest.MonkeyPatch, *, has_it: bool, expected: str
 ) -> None:
-    monkeypatch.setattr("elmore.embed.precision.has_bfloat16", lambda: has_it)
-    assert Elmo(tiny_elmo.model, precision="auto").reader.precision == expected
+    monkeypatch.setattr("elmore.engine.precision.has_bfloat16", lambda: has_it)
+    assert Elmo(tiny_elmo.model, precision="auto").precision == expected
     textbook = Elmo(tiny_elmo.model, precision="auto", engine="textbook")
-    assert textbook.reader.precision == "float32"
+    assert textbook.precision == "float32"
 
 
 def test_refused(tiny_elmo: Elmo) -> None:

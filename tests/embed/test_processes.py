@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from elmore import Elmo
+from elmore.engine import parallel
 
 TEXTS = [["the", "bank", "of", "the", "river"][: 1 + n % 5] for n in range(40)]
 needs_fork = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
@@ -21,14 +21,14 @@ def vectors(elmo: Elmo, texts: list[list[str]]) -> np.ndarray:
 
 
 def in_child(elmo: Elmo, texts: list[list[str]]) -> Any:
-    """Return the vectors that a forked child gives and how many threads torch has there."""
+    """Return the vectors that a forked child gives and how many threads compute there."""
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
 
     def work() -> None:
         found = vectors(elmo, texts)
-        n_threads = torch.get_num_threads()
-        torch.set_num_threads(2)
+        n_threads = parallel.n_threads()
+        parallel.set_n_threads(2)
         answers.put((found, vectors(elmo, texts), n_threads))
 
     child = context.Process(target=work)
@@ -41,12 +41,12 @@ def in_child(elmo: Elmo, texts: list[list[str]]) -> Any:
 @needs_fork
 def test_a_forked_child_gives_the_same_vectors(tiny_elmo: Elmo) -> None:
     elmo = Elmo(tiny_elmo.model)
-    torch.set_num_threads(2)
+    parallel.set_n_threads(2)
     try:
         expected = vectors(elmo, TEXTS)
         found, with_two_threads, n_threads = in_child(elmo, TEXTS)
     finally:
-        torch.set_num_threads(1)
+        parallel.set_n_threads(1)
     assert n_threads == 1
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(with_two_threads, expected)
@@ -58,10 +58,10 @@ def test_a_child_forked_while_a_thread_encodes_words(tiny_elmo: Elmo) -> None:
     expected = vectors(elmo, TEXTS)
     inside, go_on = Event(), Event()
 
-    def encode_slowly(words: list[str]) -> torch.Tensor:
+    def encode_slowly(words: list[str]) -> np.ndarray:
         inside.set()
         go_on.wait(60)
-        return torch.zeros(len(words), elmo.dim // 2)
+        return np.zeros((len(words), elmo.dim // 2), np.float32)
 
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(elmo.cache.vectors, ["never", "seen"], encode_slowly)

@@ -1,38 +1,68 @@
-"""One scorer of words: equal to the softmax written out, however many logits are made at once."""
+"""Words are scored as by the softmax written out, however many logits are made at once."""
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import log_softmax
 
-from elmore.engine.word_scorer import word_log_probs
-from elmore.model.softmax import Softmax
+from elmore.engine.network import Network
+from elmore.engine.reader import Reader
+from elmore.engine.softmax import Softmax
+from elmore.engine.word_cache import WordCache
+from elmore.engine.word_scorer import WordScorer
+from elmore.text.id_encoder import IdEncoder
+from elmore.text.vocab import Vocab
+from tests.engine.networks import ENCODERS, arrays_of, random_bilm
 
-N_WORDS, DIM = 7, 3
-
-
-def expected(softmax: Softmax, state: torch.Tensor, word: int) -> float:
-    return float(log_softmax(softmax.weight @ state + softmax.bias, dim=0)[word])
-
-
-@pytest.mark.parametrize("max_logits", [1, 2 * N_WORDS, 2**22])
-@torch.no_grad()
-def test_states_beside_a_word_predict_it(max_logits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("elmore.engine.word_scorer.MAX_LOGITS", max_logits)
-    torch.manual_seed(0)
-    softmax, top = Softmax(N_WORDS, DIM), torch.randn(6, 2 * DIM)
-    word_ids = torch.tensor([0, 3, 1, 0, 5, 1])  # two sentences of two and one words
-    first = torch.tensor([True, False, False, True, False, False])
-    found = word_log_probs(softmax, top, word_ids, forward=~first, backward=~first.roll(-1))
-    forward = [expected(softmax, top[k - 1, :DIM], int(word_ids[k])) for k in (1, 2, 4, 5)]
-    backward = [expected(softmax, top[k + 1, DIM:], int(word_ids[k])) for k in (0, 1, 3, 4)]
-    assert found.forward.tolist() == pytest.approx(forward, abs=1e-6)
-    assert found.backward.tolist() == pytest.approx(backward, abs=1e-6)
+WORDS = ["</S>", "<S>", "<UNK>", "the", "bank", "river"]
+TEXTS = [["the", "bank"], [], ["the", "river", "bank", "overflowed"], ["bank"]]
 
 
-@torch.no_grad()
-def test_a_sentence_without_words() -> None:
-    softmax, words = Softmax(N_WORDS, DIM), slice(1, -1)
-    found = word_log_probs(
-        softmax, torch.randn(2, 2 * DIM), torch.tensor([0, 1]), forward=words, backward=words
+def scorer() -> WordScorer:
+    bilm = random_bilm(ENCODERS["characters"])
+    rng = np.random.default_rng(0)
+    arrays = arrays_of(bilm) | {
+        "softmax.weight": rng.standard_normal((len(WORDS), 6)).astype(np.float32),
+        "softmax.bias": rng.standard_normal(len(WORDS)).astype(np.float32),
+    }
+    reader = Reader(
+        Network(bilm.config, arrays), IdEncoder(bilm.config.token_encoder), WordCache(6, 100)
     )
-    assert found.forward.shape == found.backward.shape == (0,)
+    made = WordScorer(reader, Softmax(arrays), Vocab(WORDS))
+    made.arrays = arrays  # type: ignore[attr-defined]
+    return made
+
+
+@pytest.mark.parametrize("max_logits", [1, 2 * len(WORDS), 2**22])
+def test_states_beside_a_word_predict_it(max_logits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elmore.engine.softmax.MAX_LOGITS", max_logits)
+    words = scorer()
+    weight, bias = (
+        torch.from_numpy(words.arrays[f"softmax.{name}"])  # type: ignore[attr-defined]
+        for name in ("weight", "bias")
+    )
+    layers = dict(words.reader.read(TEXTS))
+    found = dict(words.score(TEXTS))
+    for number, text in enumerate(TEXTS):
+        rows = [WORDS.index(w) if w in WORDS else 2 for w in ["<S>", *text, "</S>"]]
+        top = torch.from_numpy(layers[number][-1])
+        forward = [
+            float(log_softmax(weight @ top[k - 1, :6] + bias, dim=0)[rows[k]])
+            for k in range(1, len(rows))
+        ]
+        backward = [
+            float(log_softmax(weight @ top[k + 1, 6:] + bias, dim=0)[rows[k]])
+            for k in range(len(rows) - 1)
+        ]
+        assert found[number].forward.tolist() == pytest.approx(forward, abs=2e-6)
+        assert found[number].backward.tolist() == pytest.approx(backward, abs=2e-6)
+        assert found[number].words.tolist() == rows[1:-1]
+
+
+def test_a_score_does_not_depend_on_other_texts() -> None:
+    words = scorer()
+    together = dict(words.score(TEXTS * 30))
+    for number, text in enumerate(TEXTS):
+        ((_, alone),) = words.score([text])
+        np.testing.assert_array_equal(alone.forward, together[number + 56].forward)
+        np.testing.assert_array_equal(alone.backward, together[number + 56].backward)

@@ -11,8 +11,6 @@ from elmore.bilm_config import (
     TokenEncoderConfig,
     WordTableConfig,
 )
-from elmore.engine import FastEngine
-from elmore.engine.engine import PackedSentences, TextbookEngine
 from elmore.errors import ConfigError
 from elmore.model.bilm import BiLM
 from elmore.model.token_encoder import TokenEncoder
@@ -77,19 +75,6 @@ def test_as_many_filters_as_dimensions() -> None:
     assert concatenated.projection is not None
     ids = ids_of(3)[:, :-1]
     assert torch.equal(added(ids), added.char_cnn(ids))
-
-
-def test_both_engines_agree(bilm: BiLM, threads: int) -> None:
-    bilm.requires_grad_(False)
-    ids = ids_of(50)
-    fast, textbook = FastEngine(bilm), TextbookEngine(bilm, max_steps=10)
-    words = textbook.token_vectors(ids)
-    torch.testing.assert_close(fast.token_vectors(ids), words, atol=5e-6, rtol=0)
-    sentences = PackedSentences(torch.arange(50), [20, 18, 12])
-    torch.testing.assert_close(
-        fast.read(words, sentences, None).layers, textbook.read(words, sentences, None).layers,
-        atol=5e-6, rtol=0,
-    )  # fmt: skip
 
 
 def test_only_rows_of_the_batch_have_a_gradient(bilm: BiLM) -> None:

@@ -128,9 +128,9 @@ def test_a_word_is_the_mean_of_its_tokens(tiny_elmo: Elmo) -> None:
     found = span_vectors(tiny_elmo, [Sentence("a bc d", [(0, 4), (5, 6)])])
     (read,) = tiny_elmo.encode_tokens(["a bc d"], layers="all")
     layers = np.stack([found[f"layer {n}"] for n in range(3)])
-    np.testing.assert_allclose(layers[:, 0], read.vectors[:, :2].mean(axis=1), atol=1e-6)
-    np.testing.assert_allclose(layers[:, 1], read.vectors[:, 2], atol=1e-6)
-    np.testing.assert_allclose(found["mean of layers"], layers.mean(axis=0), atol=1e-6)
+    np.testing.assert_array_equal(layers[:, 0], read.vectors[:, :2].mean(axis=1))
+    np.testing.assert_array_equal(layers[:, 1], read.vectors[:, 2])
+    np.testing.assert_array_equal(found["mean of layers"], layers.mean(axis=0))
     with pytest.raises(DataError, match="no token is at ' ' in 'a b'"):
         span_vectors(tiny_elmo, [Sentence("a b", [(1, 2)])])
 
@@ -262,10 +262,10 @@ def test_what_stands_around_a_word_knows_nothing_of_it(tiny_elmo: Elmo) -> None:
         span_vectors(tiny_elmo, [Sentence(text, places)])["context"]
         for text in ("the bank there", "the bess there")
     )
-    np.testing.assert_allclose(bank[1], bench[1], atol=5e-6)  # its second span is bank, then bess
+    np.testing.assert_array_equal(bank[1], bench[1])  # its second span is bank, then bess
     (read,) = tiny_elmo.encode_tokens(["the bank there"], layers="top", keep_sentence_marks=True)
-    np.testing.assert_allclose(bank[1, :6], read.vectors[1, :6], atol=5e-6)
-    np.testing.assert_allclose(bank[1, 6:], read.vectors[3, 6:], atol=5e-6)
+    np.testing.assert_array_equal(bank[1, :6], read.vectors[1, :6])
+    np.testing.assert_array_equal(bank[1, 6:], read.vectors[3, 6:])
 
 
 def test_guessing_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,9 +107,8 @@ def test_marks_in_the_text_mark_nothing() -> None:
 @pytest.mark.parametrize(
     "limits",
     [
-        {"pretrain.perplexity.MAX_BATCH_TOKENS": 1},
         {"pretrain.perplexity._SENTENCES_AT_ONCE": 3},
-        {"pretrain.perplexity.MAX_BATCH_TOKENS": 30, "engine.word_scorer.MAX_LOGITS": 99},
+        {"engine.softmax.MAX_LOGITS": 99},
     ],
 )
 def test_neither_order_nor_batches_matter(

@@ -154,8 +154,8 @@ def test_the_page_has_the_vectors_of_elmo(visit: Visit) -> None:
     layered, expected = (elmo.encode_tokens(texts, layers=one) for one in ("all", "expected"))
     for one, layers, states in zip(read, layered, expected, strict=True):
         assert one["tokens"] == list(layers.tokens)
-        np.testing.assert_allclose(one["layers"], layers.vectors, atol=5e-6)
-        np.testing.assert_allclose(one["expected"], states.vectors, atol=5e-6)
+        np.testing.assert_array_equal(one["layers"], layers.vectors)
+        np.testing.assert_array_equal(one["expected"], states.vectors)
 
 
 def test_a_turned_map_is_turned_back(visit: Visit) -> None:

@@ -16,7 +16,7 @@ from elmore import Elmo
 from elmore.serve import answers, encoding
 
 TEXTS: list[Any] = ["the river bank .", "", ["은행", "계좌 😀"], "a a a"]
-CLOSE = 5e-6
+CLOSE = 1e-6
 
 
 def decoded(one: dict[str, Any]) -> np.ndarray:

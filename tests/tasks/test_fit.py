@@ -64,6 +64,7 @@ def test_a_run_is_resumed_by_the_same_run_only(
     other_elmo = Elmo.from_pretrained(tiny_model, tokenizer="whitespace")
     with torch.no_grad():
         next(other_elmo.bilm.parameters()).add_(1)
+    other_elmo = other_elmo.with_bilm(other_elmo.bilm)
     for what, model, examples, watched in (
         ("examples", new(), texts(40, seed=7), dev),
         ("examples", new(), train, texts(10, seed=3)),

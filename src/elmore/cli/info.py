@@ -9,6 +9,7 @@ def info(model: str = "en") -> None:
     """Show the architecture and metadata of a model: a table on a terminal, JSON in a pipe.
 
     For published weights, which have no checksum of their own, the SHA-256 of each file is shown.
+    `kernels` is the instruction set that this processor computes with.
     Of a folder of vectors or an index, show what it holds.
 
     Parameters
@@ -23,6 +24,7 @@ def info(model: str = "en") -> None:
         return
     from elmore.corpus.files import fingerprint
     from elmore.formats import Pretrained, model_folder, read_pretrained, unchecked_weights
+    from elmore.kernels.library import kernels
 
     def facts_of(found: Pretrained) -> dict[str, Any]:
         config = found.config
@@ -65,7 +67,7 @@ def info(model: str = "en") -> None:
             and {"tokens": found.calibration.n_tokens, "texts": list(found.calibration.texts)},
         }
 
-    facts = {"model": model, **facts_of(read_pretrained(model))}
+    facts = {"model": model, **facts_of(read_pretrained(model)), "kernels": kernels().variant}
     if weights := unchecked_weights(model_folder(model)):
         facts["sha256"] = {path.name: fingerprint(path)["sha256"] for path in weights}
     print_result(facts)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError
 
 import elmore
-from elmore.errors import ElmoreError, ElmoreWarning
+from elmore.errors import ElmoreError, ElmoreWarning, MissingExtraError
 
 _LONGEST = 1000  # characters of an error
 
@@ -59,6 +59,10 @@ def make_app(command: str | None = None) -> App:
     return app
 
 
+# The extra that brings torch for a command; other commands that need it are those of tasks.
+_EXTRAS = {"doctor": "pretrain", "export": "onnx", "pretrain": "pretrain"}
+
+
 def main() -> None:
     """Run the command line and leave with its exit code."""
     warnings.formatwarning = _format_warning
@@ -82,7 +86,7 @@ def _repair_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str]) -> int:  # noqa: PLR0911  each failure has its code
     """Run one command and return its exit code: 0, 2 for bad input, 130 for Ctrl-C or SIGTERM."""
     app = make_app(arguments[0] if arguments else None)
     try:
@@ -90,6 +94,11 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except (ElmoreError, CycloptsError) as error:
         return _say(str(error))
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        extra = _EXTRAS.get(arguments[0], "tasks")
+        return _say(str(MissingExtraError(f"elmore {arguments[0]}", extra)))
     except BrokenPipeError:
         # The reader of our output closed it; do not let Python complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -41,6 +41,7 @@ from elmore.text import (
 _ENDS, _IDS = np.dtype("<i8"), np.dtype("<i4")
 _WORDS_AT_ONCE = 2**14
 
+Ids = npt.NDArray[np.integer]
 EncodeIds = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.integer]]
 """Turns word ids into the token ids that a network reads."""
 
@@ -219,12 +220,26 @@ class Corpus:
     def token_ids(self, ids: npt.NDArray[np.int64], encoder: IdEncoder) -> npt.NDArray[np.integer]:
         """Return the token ids of these words, (ids, n_ids)."""
         rows = self._vocab_ids(encoder)[np.minimum(ids, len(self.vocab) - 1)]
+        for here, words in self._outside(ids):
+            rows[here] = encoder.encode(words)
+        return rows
+
+    def words(self, ids: Ids) -> list[str]:
+        """Return the words of these ids."""
+        inside = self.vocab.words
+        found = [inside[i] if i < len(inside) else "" for i in ids.tolist()]
+        for here, words in self._outside(ids):
+            for place, word in zip(here.tolist(), words, strict=True):
+                found[place] = word
+        return found
+
+    def _outside(self, ids: Ids) -> Iterator[tuple[Ids, list[str]]]:
+        """Yield the positions of words outside the vocabulary, and these words, by shard."""
         (places,) = np.nonzero(ids >= len(self.vocab))
         shards = np.searchsorted(self._first_outside, ids[places], side="right") - 1
         for number in np.unique(shards):
             here = places[shards == number]
-            rows[here] = encoder.encode(self._shards[number].words(ids[here]))
-        return rows
+            yield here, self._shards[number].words(np.asarray(ids[here], np.int64))
 
     def _vocab_ids(self, encoder: IdEncoder) -> npt.NDArray[np.integer]:
         if encoder not in self._encoded:

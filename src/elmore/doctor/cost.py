@@ -10,14 +10,14 @@ import math
 from dataclasses import dataclass
 
 from elmore.bilm_config import array_shapes
-from elmore.engine import fast, word_scorer
+from elmore.engine import softmax
 from elmore.engine.parameters import places_of, row_weights
+from elmore.engine.reader import MAX_BATCH_TOKENS
 from elmore.engine.training.lstm import window_bytes
 from elmore.engine.training.optimizers import STATES
 from elmore.engine.training.softmax import max_tokens
 from elmore.pretrain.batches import BLOCK_WORDS
 from elmore.pretrain.config import Recipe
-from elmore.pretrain.perplexity import MAX_BATCH_TOKENS
 from elmore.pretrain.step import is_sampled
 
 _PROGRAM = 300 * 2**20  # Python, torch and the libraries, as measured
@@ -156,6 +156,6 @@ def _evaluation(recipe: Recipe, n_rows: int) -> int:
     """Return the memory of a measurement on the held-out text."""
     lstm = recipe.lstm
     p, c, L, N = lstm.projection_dim, lstm.cell_dim, lstm.n_layers, MAX_BATCH_TOKENS
-    weights = 2 * L * 9 * p * c
-    gates = 2 * 4 * c * (min(N // 2, n_rows) + fast.MAX_GATE_ROWS)
-    return 4 * (weights + gates + 2 * N * p * (L + 3)) + 2 * 4 * word_scorer.MAX_LOGITS
+    weights = 2 * L * 9 * p * c + n_rows * p
+    gates = 2 * 4 * c * min(N, n_rows)
+    return 4 * (weights + gates + 2 * N * p * (L + 3)) + 2 * 4 * softmax.MAX_LOGITS

@@ -16,6 +16,7 @@ from elmore.doctor.advice import advise
 from elmore.doctor.corpus_stats import CorpusStats, TruncatedWords, read_corpus_stats
 from elmore.doctor.cost import Disk, Memory, TrainingState, disk, memory
 from elmore.doctor.dry_run import DryRun, Pace
+from elmore.kernels.library import kernels
 from elmore.pretrain.config import Recipe, StaticConfig, TrainingConfig
 from elmore.pretrain.memory import machine_memory
 from elmore.pretrain.static_start import SKIPGRAM, describe_static, vectors_of
@@ -111,6 +112,8 @@ class Diagnosis:
     memory: Memory
     machine_memory: int | None
     """Bytes; None where it is unknown."""
+    kernels: str
+    """The instruction set that the kernels compute with."""
     disk: Disk
     time: Time | None
     """None where nothing can be measured: too little text or memory for a batch."""
@@ -160,6 +163,7 @@ def examine(
         n_updates=n_updates,
         memory=needed,
         machine_memory=has,
+        kernels=kernels().variant,
         disk=disk(state, found.n_shard_bytes, found.n_tokenized_bytes),
         time=time,
         advice=tuple(

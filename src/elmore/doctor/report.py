@@ -83,6 +83,7 @@ def _network(found: Diagnosis) -> Iterator[str]:
         f"{_size(memory.total)} of memory{of}: weights {_size(memory.weights)}, optimizer "
         f"{_size(memory.optimizer)}, activations {_size(memory.activations)}"
     )
+    yield f"kernels for {found.kernels}"
     yield (
         f"{_size(disk.total)} of disk: corpus {_size(disk.corpus)}, checkpoints "
         f"{_size(disk.checkpoints)}, model {_size(disk.model)}"

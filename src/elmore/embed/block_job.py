@@ -1,18 +1,14 @@
 """What is wanted of the blocks of a corpus, and the folder of their parts: of vectors or an index.
 
 A job can be pickled and sent to workers, which run its blocks in any order. A block has the same
-bytes wherever it is computed: with one thread, from an empty word cache; and a worker whose model,
-options or torch are not those that the folder was begun with is refused.
+bytes wherever it is computed, and a worker whose model or options are not those that the folder was
+begun with is refused.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from elmore.corpus.blocks import BlockPlan, BlockReader
 from elmore.corpus.parts import PartRecord, PartsFolder
@@ -62,7 +58,7 @@ class BlockJob(ABC):
 
     def _check_worker(self) -> None:
         begun = self.folder.manifest.job
-        for name, value in as_json(fingerprint(self.elmo)).items():
+        for name, value in as_json(self.elmo.fingerprint()).items():
             if begun.get(name) != value:
                 raise ConfigError(
                     f"this worker has another {name} ({value}) than the work was begun with "
@@ -73,20 +69,3 @@ class BlockJob(ABC):
 
 def _absolute(path: AnyPath) -> AnyPath:
     return path.absolute() if isinstance(path, Path) else path
-
-
-def fingerprint(elmo: Elmo) -> Mapping[str, str]:
-    """Return all that decides the vectors of a block, apart from the text and the options."""
-    with one_thread():
-        return elmo.fingerprint()
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute with one thread, so that the bits do not depend on the machine."""
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)

@@ -4,11 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from elmore.errors import ConfigError
 from elmore.formats import Calibration, measure_calibration
+from elmore.kernels.library import Floats
 
 if TYPE_CHECKING:
     from elmore.embed.elmo import Elmo
@@ -32,7 +30,7 @@ def calibrate(
     if max_tokens < 2:
         raise ConfigError(f"max_tokens is {max_tokens}; expected at least 2, better 100,000")
 
-    def layers_of_sentences() -> Iterator[npt.NDArray[np.float32]]:
+    def layers_of_sentences() -> Iterator[Floats]:
         n_tokens = 0
         waiting = iter(sentences)
         while n_tokens < max_tokens and (some := list(islice(waiting, _SENTENCES_AT_ONCE))):
@@ -43,6 +41,6 @@ def calibrate(
                     n_tokens += len(sentence)
             for _, layers in elmo.reader.read(kept):
                 on_progress(layers.shape[1] - 2)
-                yield layers.numpy(force=True)
+                yield layers
 
     return measure_calibration(layers_of_sentences(), texts)

@@ -2,9 +2,8 @@
 
 The corpus is split into blocks of texts. Each finished block is saved in a folder beside the
 output, and at the end the blocks are written as one file. Run again after a kill, the same command
-checks the saved blocks against the corpus and resumes after them. Every block starts with an empty
-word cache, so that its vectors do not depend on where a run was resumed, and the file is the same
-to the last byte.
+checks the saved blocks against the corpus and resumes after them; the file is the same to the last
+byte.
 
 Tokenizing, embedding and writing overlap, each in its own thread.
 """
@@ -123,7 +122,6 @@ def _embed_corpus(
     with ThreadPoolExecutor(1) as writer:
         writing: Future[None] | None = None
         for block in _ahead(tokenized_blocks(elmo, lines, options, max_tokens)):
-            elmo.cache.clear()
             vectors = embed_texts(elmo, block, options, on_progress)
             if writing is not None:
                 writing.result()

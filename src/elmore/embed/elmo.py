@@ -1,34 +1,37 @@
 """Texts in, arrays out: `Elmo`, the network for everyone who wants vectors, without gradients."""
 
-import dataclasses
 from collections.abc import Sequence
-from copy import deepcopy
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from elmore.bilm_config import BiLMConfig, DType
 from elmore.checks import one_of
 from elmore.corpus.sentence_reader import SentenceReader
-from elmore.embed.cache import WordCache, WordVectors, read_cached_words
+from elmore.embed.cached_words import read_cached_words
 from elmore.embed.encode import encode_pooled, encode_words
 from elmore.embed.fill import Filler, Sides, Substitutes
 from elmore.embed.fingerprint import fingerprint
 from elmore.embed.layers import Layers
+from elmore.embed.networks import EngineName, network_of, torch_bilm, with_weights_of
 from elmore.embed.pickled import address_of, copied, pickled_state, restore
 from elmore.embed.pooling import Pooling
-from elmore.embed.precision import PrecisionName
 from elmore.embed.progress import text_bar
-from elmore.embed.reader import EngineName, Reader
 from elmore.embed.results import Output, TokenIds, TokenVectors, WordScores
 from elmore.embed.session import Session
 from elmore.embed.similarity import cosines
 from elmore.embed.texts import Texts, TokenizedText, choose_tokenizer, tokenize
 from elmore.embed.token_ids import padded_ids
 from elmore.embed.word_scores import score_words
+from elmore.engine.mix import Mix
+from elmore.engine.network import Network
+from elmore.engine.precision import PrecisionName
+from elmore.engine.reader import Reader
+from elmore.engine.softmax import Softmax
+from elmore.engine.word_cache import WordCache, WordVectors
 from elmore.errors import ConfigError, DataError
 from elmore.formats import (
     Pretrained,
@@ -37,15 +40,17 @@ from elmore.formats import (
     with_revision,
     write_native,
 )
-from elmore.model.bilm import BiLM
-from elmore.model.mix import ScalarMix
 from elmore.text import Tokenizer, normalize
+
+if TYPE_CHECKING:
+    from elmore.model.bilm import BiLM
+    from elmore.model.mix import ScalarMix
 
 
 class Elmo:
     """A pretrained biLM that turns text into vectors: deterministic, in any batch, in any order.
 
-    `mix` is the mean of the layers to begin with; assign another `ScalarMix`, such as one that a
+    `mix` is the mean of the layers to begin with; assign another `Mix`, or the `ScalarMix` that a
     task has learned, and `layers="mix"` uses it. It is not saved with the model.
     """
 
@@ -59,31 +64,25 @@ class Elmo:
         max_batch_tokens: int = 4096,
         engine: EngineName = "auto",
         precision: PrecisionName = "float32",
-        device: str | torch.device = "cpu",
+        device: str = "cpu",
     ) -> None:
         if not isinstance(model, Pretrained):
             raise ConfigError(
                 f"Elmo takes a loaded model, and got {model!r}; to load one, call "
                 f"Elmo.from_pretrained({str(model)!r})"
             )
-        try:
-            self.bilm = BiLM.from_arrays(model.config, model.arrays).to(device)
-            """The network, frozen; give it to an `ElmoLayer` to train a task on it."""
-        except (AssertionError, RuntimeError) as error:  # torch has both for a device that is not
-            raise ConfigError(f"the model cannot be put on {device}: {error}") from None
-        # Its arrays are those of the network, also when that is trained further.
-        self.model = dataclasses.replace(model, arrays=self.bilm.arrays)
+        self.model = model
+        self.device = str(device)
+        network = network_of(model, engine, precision, self.device)
+        self.engine = "fast" if isinstance(network, Network) else f"textbook on {self.device}"
+        """What runs the network: fast, or textbook on a device."""
+        self.precision = network.precision
+        """Of the matrix products."""
         self.tokenizer = choose_tokenizer(model, tokenizer)
-        self.reader = Reader(
-            self.bilm,
-            model.encoder,
-            max_batch_tokens=max_batch_tokens,
-            cache_words=cache_words,
-            word_vectors=word_vectors,
-            engine=engine,
-            precision=precision,
-        )
-        self.mix = ScalarMix(self.n_layers)
+        self.cache = WordCache(model.config.lstm.projection_dim, cache_words, word_vectors)
+        """The word cache: its size, hits and misses."""
+        self.reader = Reader(network, model.encoder, self.cache, max_batch_tokens=max_batch_tokens)
+        self.mix = Mix.uniform(self.n_layers)
         self.source: str | None = None
         """What `from_pretrained` was given."""
         # For pickles (pickled.py): where the model and its vocabulary are, and their hash there.
@@ -91,7 +90,7 @@ class Elmo:
         self._hash_at_address: str | None = None
         self._options: dict[str, Any] = {
             "cache_words": cache_words, "max_batch_tokens": max_batch_tokens, "engine": engine,
-            "precision": precision, "device": device,
+            "precision": precision, "device": self.device,
         }  # fmt: skip
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -123,7 +122,7 @@ class Elmo:
         max_batch_tokens: int = 4096,
         engine: EngineName = "auto",
         precision: PrecisionName = "float32",
-        device: str | torch.device = "cpu",
+        device: str = "cpu",
         verify: bool = True,
     ) -> "Elmo":
         """Load a model: a bundled name, an elmore or published model folder, or `hf://owner/name`.
@@ -133,10 +132,11 @@ class Elmo:
         vocabulary of a published model whose folder has none. `word_vectors` is an HDF5 of cached
         token vectors, a row for each word of the vocabulary; other words are encoded from their
         characters. `cache_words` is the size of the word cache, `max_batch_tokens` that of a batch.
-        `engine` is "fast" (the default on a CPU) or "textbook", the plain PyTorch network; both
-        give the same vectors. `precision` is "float32", "bfloat16" (faster on processors that have
-        it, to a cosine of 0.999) or "auto" (bfloat16 where the processor has it). Files must match
-        the checksums of an elmore model folder, unless `verify` is false.
+        `engine` is "fast" (the default on a CPU) or "textbook", the plain PyTorch network, which
+        also runs on another `device`; both give the same vectors, to 2e-6. `precision` is
+        "float32", "bfloat16" (faster on processors that have it, to a cosine of 0.999) or "auto"
+        (bfloat16 where the processor has it). Files must match the checksums of an elmore model
+        folder, unless `verify` is false.
         """
         name_or_path = with_revision(name_or_path, revision)
         model = read_pretrained(name_or_path, Path(vocab) if vocab else None, verify=verify)
@@ -192,15 +192,34 @@ class Elmo:
         )
 
     @property
-    def mix(self) -> ScalarMix:
-        """The mix of `layers="mix"`: a frozen copy of what was assigned, without its dropout."""
+    def mix(self) -> Mix:
+        """The mix of `layers="mix"`: of a `ScalarMix` that was assigned what it had learned."""
         return self._mix
 
     @mix.setter
-    def mix(self, mix: ScalarMix) -> None:
-        if len(mix.w) != self.n_layers + mix.context_layer:
-            raise ConfigError(f"the mix has {len(mix.w)} weights, for {self.n_layers} layers")
-        self._mix = deepcopy(mix).requires_grad_(False).to(self.reader.device).eval()
+    def mix(self, mix: "Mix | ScalarMix") -> None:
+        frozen = mix if isinstance(mix, Mix) else Mix.of(mix)
+        if frozen.n_layers != self.n_layers:
+            raise ConfigError(f"the mix has {len(frozen.s)} weights, for {self.n_layers} layers")
+        self._mix = frozen
+
+    @cached_property
+    def bilm(self) -> "BiLM":
+        """The network in PyTorch, a copy, frozen; give it to an `ElmoLayer` to train a task on."""
+        return torch_bilm(self.model)
+
+    def with_bilm(self, bilm: "BiLM") -> "Elmo":
+        """Return an `Elmo` like this one with the weights of a network that was fine-tuned."""
+        made = type(self)(
+            with_weights_of(self.model, bilm), tokenizer=self.tokenizer, **self._options
+        )
+        made.mix = self.mix
+        return made
+
+    @cached_property
+    def softmax(self) -> Softmax | None:
+        """The output layer; None for a model without one."""
+        return Softmax(self.model.arrays) if "softmax.weight" in self.model.arrays else None
 
     @property
     def config(self) -> BiLMConfig:
@@ -210,11 +229,6 @@ class Elmo:
     def fingerprint(self) -> dict[str, str]:
         """Return all that decides the vectors to the last bit, apart from the text."""
         return fingerprint(self)
-
-    @property
-    def cache(self) -> WordCache:
-        """The word cache: its size, hits and misses."""
-        return self.reader.cache
 
     @property
     def dim(self) -> int:
@@ -316,11 +330,12 @@ class Elmo:
         words = [normalize(word, self.model.normalization) for word in words]
         distinct = {word: row for row, word in enumerate(dict.fromkeys(words))}
         vectors = self.reader.token_vectors(list(distinct))
-        return vectors[[distinct[word] for word in words]].numpy(force=True)
+        found: npt.NDArray[np.float32] = vectors[[distinct[word] for word in words]]
+        return found
 
     def ids(self, texts: Texts) -> TokenIds:
         """Return texts as the padded batch of ids that `ElmoLayer` and `BiLM` read."""
-        return padded_ids(self.reader, self._tokenize(texts))
+        return padded_ids(self.model.encoder, self._tokenize(texts), self.device)
 
     def fill(
         self,

@@ -6,16 +6,15 @@ Shapes: L+1 layers, T tokens, D dim.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from elmore.bilm_config import DType
 from elmore.checks import one_of
 from elmore.embed.layers import Layers, check_layers, layers_dim, select_layers
 from elmore.embed.pooling import Pooling, pool
-from elmore.embed.reader import CarriedState
 from elmore.embed.results import Output, TokenVectors, converter
 from elmore.embed.texts import TokenizedText, with_marks
+from elmore.engine.reader import CarriedState
 from elmore.errors import ConfigError
 from elmore.formats import Calibration, Pretrained
 
@@ -58,7 +57,7 @@ def encode_words(
                 everything, which, elmo.mix, keep_sentence_marks=keep_sentence_marks
             )
             if calibration is not None:
-                chosen = standardized(chosen, calibration, which)
+                chosen = calibration.standardize(chosen, which)
             vectors[which] = convert(chosen)
         found[i] = TokenVectors(text.tokens, vectors if several else vectors[layers], text.spans)
         on_progress(len(text.tokens))
@@ -81,17 +80,11 @@ def encode_pooled(
     convert = converter(output, dtype)
     dim = layers_dim(layers, elmo.dim)
     shape = (elmo.n_layers, dim) if layers == "all" else (dim,)
-    pooled = torch.zeros(len(texts), *shape, dtype=torch.float32, device=elmo.reader.device)
+    pooled = np.zeros((len(texts), *shape), np.float32)
     for i, everything in elmo.reader.read([text.tokens for text in texts]):
         pooled[i] = pool(select_layers(everything, layers, elmo.mix), pooling)
         on_progress(len(texts[i].tokens))
     return convert(pooled)
-
-
-def standardized(vectors: Tensor, calibration: Calibration, layers: Any) -> Tensor:
-    """Return vectors of a layer with mean 0 and deviation 1 in each dimension."""
-    found = calibration.standardize(vectors.numpy(force=True), layers)
-    return torch.from_numpy(found).to(vectors.device)
 
 
 def _calibration(model: Pretrained) -> Calibration:

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from elmore.checks import one_of
 from elmore.embed.encode import encode_words
 from elmore.embed.texts import Texts, TokenizedText, tokenize
 from elmore.embed.word_scores import softmax_of
 from elmore.errors import ConfigError, DataError
+from elmore.kernels.library import Floats
+from elmore.kernels.softmax import exponentials, log_softmax
 from elmore.text import (
     BEGIN_SENTENCE,
     END_SENTENCE,
@@ -70,31 +70,29 @@ class Filler:
     def __init__(self, elmo: "Elmo") -> None:
         softmax, vocab = softmax_of(elmo, "predict")
         self.elmo, self.softmax, self.vocab = elmo, softmax, vocab
-        self.log_prior = torch.from_numpy(vocab.zipf()).log().to(softmax.bias.device)
+        self.log_prior = np.log(vocab.zipf().astype(np.float64)).astype(np.float32)
         """(V,) log p(w)."""
         marks = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
         rows = [vocab.row(mark) for mark in marks]
         self._left_out = [row for row in rows if row is not None]
 
-    @torch.no_grad()
     def log_probabilities(
-        self, states: Tensor, sides: Sides = "both", *, prior_weight: float = _PRIOR_WEIGHT
-    ) -> Tensor:
+        self, states: Floats, sides: Sides = "both", *, prior_weight: float = _PRIOR_WEIGHT
+    ) -> Floats:
         """Return the log-probability of each word, (N, V), from layers="context", (N, D).
 
         Sentence marks and `<UNK>` get -inf. `prior_weight` is the a of both sides.
         """
         one_of(Sides, sides=sides)
-        before, after = states.chunk(2, dim=1)
+        p = states.shape[1] // 2
         if sides == "both":
-            summed = before + after
-            logits = torch.addmm(2 * self.softmax.bias, summed, self.softmax.weight.T)
-            logits -= prior_weight * self.log_prior
+            logits = self.softmax.logits(states[:, :p] + states[:, p:], n_biases=2)
+            logits -= np.float32(prior_weight) * self.log_prior
         else:
-            one = before if sides == "left" else after
-            logits = torch.addmm(self.softmax.bias, one, self.softmax.weight.T)
-        logits[:, self._left_out] = -torch.inf
-        return logits.log_softmax(dim=1)
+            logits = self.softmax.logits(states[:, :p] if sides == "left" else states[:, p:])
+        logits[:, self._left_out] = -np.inf
+        log_softmax(logits)
+        return logits
 
     def fill(self, texts: Texts, word: str | int | None, sides: Sides, n: int) -> list[Substitutes]:
         """Do what `Elmo.fill` says."""
@@ -114,17 +112,19 @@ class Filler:
             tokenized,
             layers="context",
             keep_sentence_marks=False,
-            output="torch",
+            output="numpy",
             dtype="float32",
         )
         found = []
         for some in _chunks(places, max(1, _MAX_LOGITS // len(self.vocab))):
-            states = torch.stack([contexts[number].vectors[place] for number, place in some])
-            best = self.log_probabilities(states, sides).topk(n, dim=1)
-            pairs = zip(best.values.exp().numpy(force=True), best.indices.tolist(), strict=True)
-            for (number, place), (probabilities, rows) in zip(some, pairs, strict=True):
+            states = np.stack([contexts[number].vectors[place] for number, place in some])
+            for (number, place), logs in zip(
+                some, self.log_probabilities(states, sides), strict=True
+            ):
+                rows = most_probable(logs, n)
                 words = tuple(self.vocab.words[row] for row in rows)
                 tokens = tokenized[number].tokens
+                probabilities = exponentials(logs[rows])
                 found.append(Substitutes(number, tokens, place, words, probabilities))
         return found
 
@@ -163,6 +163,13 @@ def tokenize_blanks(
         blanked = (BLANK if _BLANKS.fullmatch(token) else token for token in tokens)
         found.append(TokenizedText(tuple(blanked), None))
     return found
+
+
+def most_probable(log_probs: Floats, n: int) -> npt.NDArray[np.int64]:
+    """Return the rows of the n most probable words of (V,), the first of equals first."""
+    least = np.partition(log_probs, len(log_probs) - n)[len(log_probs) - n]
+    rows = np.flatnonzero(log_probs >= least)
+    return rows[np.argsort(-log_probs[rows], kind="stable")][:n]
 
 
 def _chunks(items: list[tuple[int, int]], size: int) -> Iterator[list[tuple[int, int]]]:

@@ -5,12 +5,10 @@ Shapes: L+1 layers, T tokens, p projection_dim, D = 2p.
 
 from typing import Literal
 
-import torch
-from torch import Tensor
-
+from elmore.engine.mix import Mix
+from elmore.engine.states import context_states, expected_states, with_context_layer
 from elmore.errors import ConfigError
-from elmore.model.context import context_states, expected_states, with_context_layer
-from elmore.model.mix import ScalarMix
+from elmore.kernels.library import Floats
 
 Layers = Literal["mix", "all", "top", "context", "expected"] | int
 
@@ -30,8 +28,8 @@ def layers_dim(which: Layers, dim: int) -> int:
 
 
 def select_layers(
-    layers: Tensor, which: Layers, mix: ScalarMix, *, keep_sentence_marks: bool = False
-) -> Tensor:
+    layers: Floats, which: Layers, mix: Mix, *, keep_sentence_marks: bool = False
+) -> Floats:
     """Return one layer of (L + 1, T + 2, D), which has the sentence marks; their mix; or all.
 
     "context" and "expected" are what predicts each token: the top layer's forward state before it
@@ -42,13 +40,10 @@ def select_layers(
         return context_states(layers[-1])[places]
     if which == "expected":
         return expected_states(layers[-1])[places]
-    if which == "mix" and mix.context_layer:
-        layers = with_context_layer(layers)
-    layers = layers[:, places]
     if which == "mix":
-        everywhere = torch.ones(1, layers.shape[1], dtype=torch.bool, device=layers.device)
-        mixed: Tensor = mix(layers[:, None], everywhere)
-        return mixed[0]
+        if mix.context_layer:
+            layers = with_context_layer(layers)
+        return mix(layers[:, places])
     if which == "all":
-        return layers
-    return layers[-1 if which == "top" else which]
+        return layers[:, places]
+    return layers[-1 if which == "top" else which, places]

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from elmore.corpus.blocks import BLOCK_BYTES, BlockPlan, plan_blocks, text_checksum
 from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.parts import PartRecord, PartsFolder, PartsManifest, part_name
-from elmore.embed.block_job import BlockJob, fingerprint, one_thread
+from elmore.embed.block_job import BlockJob
 from elmore.embed.corpus import CorpusOptions, embed_texts, tokenized_blocks
 from elmore.embed.elmo import Elmo
 from elmore.embed.layers import check_layers
@@ -61,7 +61,7 @@ class EmbedJob(BlockJob):
             max_line_bytes=max_line_bytes,
         )
         job = {
-            **fingerprint(elmo), **asdict(options),
+            **elmo.fingerprint(), **asdict(options),
             "text_field": text_field, "block_bytes": block_bytes,
         }  # fmt: skip
         return cls(elmo, plan, PartsFolder.begin(as_path(out), "vectors", job, plan), options)
@@ -84,10 +84,9 @@ def embed_block(job: EmbedJob, number: int) -> PartRecord:
         return finished
     n_texts = n_tokens = 0
     name = f"{part_name(number)}.parquet"
-    with one_thread(), folder.work() as work:
+    with folder.work() as work:
         with finishing(ParquetWriter(work / name, *options.shape(elmo), options.dtype)) as writer:
             for some in tokenized_blocks(elmo, iter(texts), options, options.block_tokens(elmo)):
-                elmo.cache.clear()
                 for vectors in embed_texts(elmo, some, options, lambda *_: None):
                     writer.write(number * TEXTS_PER_PART + n_texts, vectors)
                     n_texts, n_tokens = n_texts + 1, n_tokens + len(vectors.tokens)

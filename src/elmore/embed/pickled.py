@@ -7,18 +7,15 @@ beyond `restore`. A tokenizer that is not elmore's is pickled as it is, and so a
 vectors; the word cache itself starts empty.
 """
 
-from copy import deepcopy
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import torch
-
-from elmore.embed.cache import WordCache, WordVectors
+from elmore.engine.mix import Mix
+from elmore.engine.word_cache import WordVectors
 from elmore.errors import ElmoreError, FormatError
 from elmore.formats import read_pretrained, write_native
-from elmore.model.mix import ScalarMix
 from elmore.text import Tokenizer, Vocab
 from elmore.text.normalize import without_normalizing
 
@@ -37,19 +34,13 @@ def address_of(name_or_path: str | Path, vocab: str | Path | None) -> tuple[str,
 
 def pickled_state(elmo: "Elmo") -> dict[str, Any]:
     """Return all that `restore` needs, as plain data."""
-    fixed = fixed_words(elmo.cache)
-    mix = elmo.mix
+    fixed = elmo.cache.fixed
     state: dict[str, Any] = {
         "tokenizer": _tokenizer_state(elmo.tokenizer),
-        "word_vectors": fixed and (fixed.vocab.words, fixed.vectors.numpy(force=True)),
-        "options": {**elmo._options, "device": str(elmo._options["device"])},
+        "word_vectors": fixed and (fixed.vocab.words, fixed.vectors),
+        "options": elmo._options,
         "source": elmo.source,
-        "mix": {
-            "weights": mix.w.detach().tolist(),
-            "gamma": mix.gamma.item(),
-            "norm": mix.norm,
-            "context_layer": mix.context_layer,
-        },
+        "mix": asdict(elmo.mix),
     }
     found = elmo.model.fingerprint()
     if elmo._address is not None and _hash_at(elmo) == found:
@@ -79,24 +70,12 @@ def restore(cls: "type[Elmo]", state: dict[str, Any]) -> "Elmo":
     made = cls(
         model,
         tokenizer=state["tokenizer"],
-        word_vectors=fixed and WordVectors(Vocab(fixed[0]), torch.from_numpy(fixed[1])),
+        word_vectors=fixed and WordVectors(Vocab(fixed[0]), fixed[1]),
         **state["options"],
     )
-    mix = state["mix"]
-    made.mix = ScalarMix(
-        made.n_layers, gamma=mix["gamma"], norm=mix["norm"], context_layer=mix["context_layer"]
-    )
-    made.mix.w.copy_(torch.tensor(mix["weights"]))
+    made.mix = Mix(**state["mix"])
     made.source, made._address = state["source"], state.get("address")
     return made
-
-
-def fixed_words(cache: WordCache) -> WordVectors | None:
-    """Return the words of a cache that came from a file."""
-    n_fixed = cache._n_fixed
-    if not n_fixed:
-        return None
-    return WordVectors(Vocab(list(cache._rows)[:n_fixed]), cache._table[:n_fixed])
 
 
 def _tokenizer_state(tokenizer: Tokenizer) -> str | Tokenizer:
@@ -124,11 +103,11 @@ def _hash_at(elmo: "Elmo") -> str | None:
 def copied(elmo: "Elmo") -> "Elmo":
     """Return an independent `Elmo` that gives the same vectors."""
     made = type(elmo)(
-        replace(elmo.model, arrays=deepcopy(elmo.bilm).arrays),
+        elmo.model,
         tokenizer=_tokenizer_state(elmo.tokenizer),
-        word_vectors=fixed_words(elmo.cache),
+        word_vectors=elmo.cache.fixed,
         **elmo._options,
     )
-    made.mix = elmo.mix  # which copies it
+    made.mix = elmo.mix
     made.source, made._address = elmo.source, elmo._address
     return made

@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from elmore.bilm_config import DType
 from elmore.checks import one_of
 from elmore.errors import ConfigError
+from elmore.extras import import_torch
+from elmore.kernels.library import Floats
 
 Output = Literal["numpy", "torch"]
 
@@ -62,19 +62,20 @@ class WordScores:
 class TokenIds:
     """A batch of texts as `ElmoLayer` reads it, sentence marks included."""
 
-    ids: Tensor
-    """(B, T + 2, C) characters, (B, T + 2, C + 1) with the word last, or (B, T + 2) words."""
-    mask: Tensor
+    ids: Any
+    """A tensor (B, T + 2, n_ids)."""
+    mask: Any
     """(B, T + 2), true at real tokens."""
 
 
-def converter(output: Output, dtype: DType) -> Callable[[Tensor], Any]:
-    """Return the function that copies a tensor into the kind of array that was asked for."""
+def converter(output: Output, dtype: DType) -> Callable[[Floats], Any]:
+    """Return the function that copies vectors into the kind of array that was asked for."""
     one_of(Output, output=output)
     one_of(DType, dtype=dtype)
+    torch = import_torch("output='torch'") if output == "torch" else None
 
-    def convert(vectors: Tensor) -> Any:
-        own = vectors.to(getattr(torch, dtype), copy=True)
-        return own if output == "torch" else own.numpy(force=True)
+    def convert(vectors: Floats) -> Any:
+        own = np.array(vectors, dtype, order="C")
+        return own if torch is None else torch.from_numpy(own)
 
     return convert

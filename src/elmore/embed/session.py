@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from elmore.bilm_config import DType
 from elmore.embed.encode import encode_words
 from elmore.embed.layers import Layers
-from elmore.embed.reader import CarriedState
 from elmore.embed.results import Output, TokenVectors
 from elmore.embed.texts import Texts
+from elmore.engine.reader import CarriedState
 
 if TYPE_CHECKING:
     from elmore.embed.elmo import Elmo

@@ -2,22 +2,24 @@
 
 from collections.abc import Sequence
 
-import torch
+import numpy as np
 
-from elmore.embed.reader import Reader
 from elmore.embed.results import TokenIds
 from elmore.embed.texts import TokenizedText
 from elmore.errors import DataError
-from elmore.text import BEGIN_SENTENCE, END_SENTENCE
+from elmore.extras import import_torch
+from elmore.text.chars import BEGIN_SENTENCE, END_SENTENCE
+from elmore.text.id_encoder import IdEncoder
 
 
-def padded_ids(reader: Reader, texts: Sequence[TokenizedText]) -> TokenIds:
+def padded_ids(encoder: IdEncoder, texts: Sequence[TokenizedText], device: str) -> TokenIds:
     """Return the ids of texts between their sentence marks, and where they are padded."""
-    marked = [[BEGIN_SENTENCE, *text.tokens, END_SENTENCE] for text in texts]
-    if not marked:
+    torch = import_torch("a batch for the torch network")
+    if not texts:
         raise DataError("there is no text; a batch needs at least one")
-    rows = [torch.from_numpy(reader.encoder.encode(words)) for words in marked]
-    ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
-    lengths = torch.tensor([len(row) for row in rows])
-    mask = torch.arange(ids.shape[1]) < lengths[:, None]
-    return TokenIds(ids.to(reader.device), mask.to(reader.device))
+    lengths = np.array([len(text.tokens) + 2 for text in texts])
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    marked = [word for text in texts for word in (BEGIN_SENTENCE, *text.tokens, END_SENTENCE)]
+    ids = np.zeros((*mask.shape, encoder.config.n_ids), np.int64)
+    ids[mask] = encoder.encode(marked)
+    return TokenIds(torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device))

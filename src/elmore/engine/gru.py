@@ -2,8 +2,9 @@
 
 torch's GRU takes one direction after the other, and some ten operations a step of each, forward and
 backward. Here all directions take each step together, in five operations forward and four backward;
-what does not depend on the step before is computed for all steps at once. The steps are compiled as
-those of the LSTM are (lstm_steps.py). The equations are torch's:
+what does not depend on the step before is computed for all steps at once. The steps are compiled by
+TorchScript, because calling torch from Python takes as long as the arithmetic of a few sentences;
+Python 3.14, which it does not follow, runs them as they stand. The equations are torch's:
 
     r, z = sigmoid(x_rz + h U_rz);  n = tanh(x_n + r * (h U_n + c));  h' = (1 - z) * n + z * h
 
@@ -11,13 +12,14 @@ where x are the products of the input, with all biases but c. Shapes: T steps, K
 sentences, H dimensions.
 """
 
+import sys
+import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
-
-from elmore.engine.lstm_steps import compile_steps
 
 
 def gru(inputs: Tensor, bias: Tensor, recurrent: Tensor) -> Tensor:
@@ -65,7 +67,7 @@ def gru_steps_back(by_state: Tensor, by_gate: Tensor, z: Tensor, transposed: Ten
 
 @cache
 def _compiled() -> tuple[Any, Any]:
-    return compile_steps(gru_steps), compile_steps(gru_steps_back)
+    return _by_torchscript(gru_steps), _by_torchscript(gru_steps_back)
 
 
 class _Gru(torch.autograd.Function):
@@ -98,3 +100,13 @@ class _Gru(torch.autograd.Function):
         flat = by_gate.flatten(3).transpose(0, 1).flatten(1, 2)  # (K, T B, 3H)
         by_recurrent = before.transpose(0, 1).flatten(1, 2).transpose(1, 2) @ flat
         return by_input, by_bias, by_recurrent
+
+
+def _by_torchscript(steps: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a recurrence where this Python can; it takes some 50 ms."""
+    if sys.version_info >= (3, 14):
+        return steps
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        compiled: Callable[..., Any] = torch.jit.script(steps)
+    return compiled

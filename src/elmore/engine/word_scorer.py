@@ -1,56 +1,60 @@
-"""The top layer and the word ids of some text in, the log-probability of each word out.
+"""Texts in, the log-probability of each word out, by the full softmax, in both directions.
 
-The forward state before a token and the backward state after it both predict it, by the one full
-softmax. `Elmo.scores` and perplexity are made of this.
+`Elmo.scores` and perplexity are made of this. Each text starts from the zero state, so that its
+scores do not depend on other texts.
 
-Shapes: N tokens of one sentence or of several in a row, marks included; V words, p projection_dim,
-D = 2p.
+Shapes: T words of a text.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
+import numpy.typing as npt
 
-from elmore.model.context import context_states
-from elmore.model.softmax import Softmax
-
-MAX_LOGITS = 2**22  # at once: 16 MB
+from elmore.engine.reader import ReadBatch, Reader
+from elmore.engine.softmax import Softmax
+from elmore.kernels.library import Floats
+from elmore.text.chars import BEGIN_SENTENCE, END_SENTENCE
+from elmore.text.vocab import Vocab
 
 
 @dataclass(frozen=True)
-class WordLogProbs:
-    """Log-probabilities of words, one for each place that was asked for."""
+class TextScores:
+    """Natural log-probabilities of the T words of one text and of the mark at its other end."""
 
-    forward: Tensor
-    """log p(word | the words before it)."""
-    backward: Tensor
-    """log p(word | the words after it)."""
-
-
-def word_log_probs(
-    softmax: Softmax,
-    top: Tensor,
-    word_ids: Tensor,
-    *,
-    forward: Tensor | slice,
-    backward: Tensor | slice,
-) -> WordLogProbs:
-    """Score the words (N,), rows of the softmax, by the top layer (N, D) of their text.
-
-    `forward` and `backward` say which places to score from the words before and after them: a
-    mask (N,) or a slice. The first token of a sentence has nothing before it, the last nothing
-    after it.
-    """
-    before, after = context_states(top).chunk(2, dim=1)
-    return WordLogProbs(
-        _log_probs(softmax, before[forward], word_ids[forward]),
-        _log_probs(softmax, after[backward], word_ids[backward]),
-    )
+    forward: Floats
+    """(T + 1,) log p(token | those before it): of each word, and last of the end of sentence."""
+    backward: Floats
+    """(T + 1,) log p(token | those after it): of the beginning of sentence, and of each word."""
+    words: npt.NDArray[np.int64]
+    """(T,) the row of the vocabulary that each word was scored as."""
 
 
-def _log_probs(softmax: Softmax, states: Tensor, word_ids: Tensor) -> Tensor:
-    """Return the log-probability of each word after its state (N, p), some logits at a time."""
-    n_rows = max(1, MAX_LOGITS // len(softmax.bias))
-    starts = range(0, max(1, len(states)), n_rows)
-    return torch.cat([softmax(states[k : k + n_rows], word_ids[k : k + n_rows]) for k in starts])
+class WordScorer:
+    """Scores texts by a model's softmax over its vocabulary."""
+
+    def __init__(self, reader: Reader, softmax: Softmax, vocab: Vocab) -> None:
+        self.reader, self.softmax, self.vocab = reader, softmax, vocab
+        self._marks = vocab.encode([BEGIN_SENTENCE, END_SENTENCE])
+
+    def score(self, texts: Sequence[Sequence[str]]) -> Iterator[tuple[int, TextScores]]:
+        """Yield (number, scores) for each text, in the order of the batches."""
+        for batch in self.reader.batches(texts):
+            yield from self._score(batch, texts)
+
+    def _score(
+        self, batch: ReadBatch, texts: Sequence[Sequence[str]]
+    ) -> Iterator[tuple[int, TextScores]]:
+        begin, end = self._marks
+        words = [self.vocab.encode(texts[number]) for number in batch.texts]
+        ids = np.concatenate([[begin, *row, end] for row in words])
+        is_last = np.zeros(len(ids), dtype=bool)
+        is_last[np.cumsum(batch.lengths) - 1] = True
+        scored = self.softmax.word_log_probs(
+            batch.layers[-1], ids, forward=~np.roll(is_last, 1), backward=~is_last
+        )
+        start = 0
+        for number, row in zip(batch.texts, words, strict=True):
+            some = slice(start, start := start + len(row) + 1)
+            yield number, TextScores(scored.forward[some], scored.backward[some], row)

@@ -17,10 +17,13 @@ import numpy.typing as npt
 
 from elmore.errors import ConfigError
 
+ARITHMETIC = "1"
+"""Another number once results have other bits."""
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float32]
 
-_NAMES = {"win32": "elmore_kernels.dll", "darwin": "elmore_kernels.dylib"}
+_NAMES = {"win32": "elmore.kernels.dll", "darwin": "elmore.kernels.dylib"}
 
 _ptr, _i64 = ctypes.c_void_p, ctypes.c_int64
 _ARGUMENTS: dict[str, list[Any]] = {
@@ -83,7 +86,7 @@ def available_variants() -> list[str]:
 
 @cache
 def _library() -> ctypes.CDLL:
-    path = Path(__file__).with_name(_NAMES.get(sys.platform, "elmore_kernels.so"))
+    path = Path(__file__).with_name(_NAMES.get(sys.platform, "elmore.kernels.so"))
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
@@ -98,7 +101,7 @@ def address(array: Array | None, dtype: type) -> int | None:
     if array is None:
         return None
     assert array.dtype == dtype
-    assert array.size == 0 or array.strides[-1] == array.itemsize
+    assert array.size == 0 or array.shape[-1] == 1 or array.strides[-1] == array.itemsize
     return array.ctypes.data
 
 

@@ -7,13 +7,12 @@ Shapes: B sentences, T tokens (sentence marks included), C characters, L layers,
 D = 2p. `mask` (B, T) is true at real tokens; padding is at the end of a row.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from elmore.bilm_config import Array, Arrays, BiLMConfig
+from elmore.bilm_config import Arrays, BiLMConfig
 from elmore.errors import DataError
 from elmore.model.lstm import LstmStack, LstmState
 from elmore.model.softmax import Softmax
@@ -58,13 +57,10 @@ class BiLM(nn.Module):
 
     @classmethod
     def from_arrays(cls, config: BiLMConfig, arrays: Arrays) -> "BiLM":
-        """Make a frozen network of a model's arrays, or return the one whose arrays these are.
+        """Make a frozen network of a model's arrays, which are copied into float32.
 
-        They are copied, into float32 and memory of torch's own alignment: matrix products round by
-        how memory is aligned. Nothing is drawn at random on the way.
+        Nothing is drawn at random on the way.
         """
-        if isinstance(arrays, NetworkArrays):
-            return arrays.bilm
         with torch.device("meta"):
             bilm = cls(config)
         owned = {
@@ -77,9 +73,9 @@ class BiLM(nn.Module):
         return bilm.requires_grad_(False).eval()
 
     @property
-    def arrays(self) -> "NetworkArrays":
-        """The weights as NumPy arrays, as they are whenever one is looked at."""
-        return NetworkArrays(self)
+    def arrays(self) -> Arrays:
+        """The weights as NumPy arrays; on a CPU they share the network's memory."""
+        return {name: weight.numpy(force=True) for name, weight in self.state_dict().items()}
 
     def forward(
         self, token_ids: Tensor, mask: Tensor | None = None, state: BiLMState | None = None
@@ -125,23 +121,6 @@ class BiLM(nn.Module):
         )
         layers.masked_fill_(~mask[None, :, :, None], 0.0)
         return BiLMOutput(layers, mask, BiLMState(forward_state, backward_state))
-
-
-class NetworkArrays(Mapping[str, Array]):
-    """The weights of a network by name; on a CPU the arrays share its memory."""
-
-    def __init__(self, bilm: BiLM) -> None:
-        self.bilm = bilm
-
-    def __getitem__(self, name: str) -> Array:
-        array: Array = self.bilm.state_dict()[name].numpy(force=True)
-        return array
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.bilm.state_dict())
-
-    def __len__(self) -> int:
-        return len(self.bilm.state_dict())
 
 
 def reversal(lengths: Tensor, width: int) -> Tensor:

@@ -10,7 +10,7 @@ import json
 import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -311,9 +311,9 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
         trainer.corpus.vocab,
         training,
         recipe.corpus.normalization,
-        calibration_of(bilm, trainer.corpus, trainer.alphabet),
-        trainer.alphabet,
+        alphabet=trainer.alphabet,
     )
+    model = replace(model, calibration=calibration_of(model, trainer.corpus))
     return PretrainResult(model, score, trainer.seconds)
 
 

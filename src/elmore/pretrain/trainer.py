@@ -24,6 +24,7 @@ from elmore.engine.parameters import Parameters, row_weights
 from elmore.engine.training.optimizers import Optimizer
 from elmore.engine.training.token_encoder import RowGradient
 from elmore.errors import ConfigError, DataError
+from elmore.formats import Pretrained
 from elmore.kernels.gradients import norm
 from elmore.kernels.library import Array
 from elmore.metadata import convert_metadata
@@ -35,7 +36,7 @@ from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.interrupts import stop_signal
 from elmore.pretrain.learning_rate import learning_rate
 from elmore.pretrain.metrics import Metrics, draw_curve
-from elmore.pretrain.perplexity import Score, corpus_scorer, score_split
+from elmore.pretrain.perplexity import Score, score_split
 from elmore.pretrain.step import (
     DIRECTIONS,
     WORD_TABLE,
@@ -304,8 +305,15 @@ class Trainer:
 
     def score(self) -> Score:
         """Measure held-out perplexity with the current weights."""
-        scorer = corpus_scorer(self.bilm, self.corpus, self.alphabet)
-        return score_split(scorer, self.corpus.held_out, self.config.max_held_out_tokens)
+        model = Pretrained(
+            self.bilm.config,
+            self.parameters.arrays,
+            "whitespace",
+            self.corpus.vocab,
+            alphabet=self.alphabet,
+        )
+        n_words = self.config.max_held_out_tokens
+        return score_split(model, self.corpus, self.corpus.held_out, n_words)
 
     def _save(self, metrics: Metrics | None) -> None:
         """Write the last checkpoint, in the first process."""

@@ -10,6 +10,7 @@ from multiprocessing.process import BaseProcess
 from elmore.corpus.parts import PartRecord
 from elmore.corpus.workers import end_with_parent
 from elmore.embed.block_job import BlockJob
+from elmore.engine.parallel import set_n_threads
 from elmore.errors import DataError
 
 _BLOCKS_AHEAD = 2  # that wait for each process
@@ -61,6 +62,7 @@ def _begin(job: BlockJob) -> None:
     global _job  # noqa: PLW0603  a worker has one
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver is told, and ends its workers
     end_with_parent()
+    set_n_threads(1)  # each of the processes has a core
     _job = job
 
 

@@ -192,7 +192,6 @@ class IndexBuilder:
                 kept.append((tokens, places))
         if not kept:
             return 0
-        self.elmo.cache.clear()  # so that a block is the same to the last bit wherever it begins
         rows: list[tuple[int, int, int]] = []
         for tokens, places, vectors in self._read(kept):
             for layer in self.config.layers:

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from elmore.embed import Elmo, Filler
+from elmore.embed.fill import most_probable
 from elmore.senses.index import Ints, Occurrence
 from elmore.senses.search import Floats
 from elmore.senses.topics import words_around
@@ -96,7 +96,7 @@ def _substitutes(
     With P(w) the mean probability of a substitute over the occurrences of a sense, and Q(w) over
     the rest, by P log (P / Q).
     """
-    if elmo.bilm.softmax is None or elmo.model.vocab is None:
+    if elmo.softmax is None or elmo.model.vocab is None:
         return [[] for _ in range(n_senses)]
     filler, vocab = Filler(elmo), elmo.model.vocab
     forms = {word.lower(), f"{word.lower()}s"}
@@ -110,12 +110,13 @@ def _substitutes(
     sums = np.zeros((n_senses, len(vocab)))
     for first in range(0, len(states), _OCCURRENCES_AT_ONCE):
         some = slice(first, first + _OCCURRENCES_AT_ONCE)
-        on = elmo.reader.device
-        scores = filler.log_probabilities(torch.from_numpy(states[some]).to(on))
-        scores[:, left_out] = -torch.inf
-        best = scores.topk(min(_N_SUBSTITUTES, len(vocab) - len(left_out)), dim=1)
-        shares = best.values.softmax(dim=1).numpy(force=True)
-        np.add.at(sums, (labels[some, None], folded[best.indices.numpy(force=True)]), shares)
+        scores = filler.log_probabilities(states[some])
+        scores[:, left_out] = -np.inf
+        n_best = min(_N_SUBSTITUTES, len(vocab) - len(left_out))
+        best = np.stack([most_probable(one, n_best) for one in scores])
+        shares = np.exp(np.take_along_axis(scores, best, axis=1))
+        shares /= shares.sum(axis=1, keepdims=True)
+        np.add.at(sums, (labels[some, None], folded[best]), shares)
     sizes = np.bincount(labels, minlength=n_senses)[:, None]
     rest = (sums.sum(axis=0) - sums) / np.maximum(1, len(labels) - sizes)
     own = sums / np.maximum(1, sizes)

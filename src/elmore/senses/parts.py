@@ -22,7 +22,7 @@ from elmore.corpus.files import describe_text
 from elmore.corpus.lines import MAX_LINE_BYTES
 from elmore.corpus.parts import PartRecord, PartsFolder, part_name, publish, read_parts
 from elmore.embed import Elmo
-from elmore.embed.block_job import BlockJob, fingerprint, one_thread
+from elmore.embed.block_job import BlockJob
 from elmore.embed.layers import layers_dim
 from elmore.errors import ConfigError, DataError, FormatError
 from elmore.folders import json_bytes, new_file, sync, write_json
@@ -79,7 +79,7 @@ class IndexJob(BlockJob):
         source = [{**describe_text(path), "field": text_field} for path in paths]
         content = new_index_file(elmo, config, source)
         job = {
-            **fingerprint(elmo), "calibration": content.model.calibration, **asdict(config),
+            **elmo.fingerprint(), "calibration": content.model.calibration, **asdict(config),
             "text_field": text_field, "block_bytes": block_bytes,
         }  # fmt: skip
         return cls(elmo, plan, PartsFolder.begin(root, "index", job, plan), content)
@@ -167,7 +167,7 @@ def index_block(job: IndexJob, number: int) -> PartRecord:
         line for one in texts for line in one.split("\n") if line and not line.isspace()
     ]  # as read_texts gives them
     facts = Facts()
-    with one_thread(), folder.work() as work:
+    with folder.work() as work:
         with ExitStack() as stack:
             part = replace(content, facts=facts, files=None)
             for _ in IndexBuilder(job.elmo, work, part, stack).read(iter(lines)):

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from elmore.embed import Elmo
 from elmore.senses.index import Occurrence
@@ -62,24 +61,24 @@ def _static_vectors(elmo: Elmo, words: list[str]) -> Floats:
     found = np.zeros((len(words), elmo.dim // 2), np.float32)
     if not words:
         return found
-    vocab, encoder, softmax = elmo.model.vocab, elmo.bilm.token_encoder, elmo.bilm.softmax
-    words_table = encoder.words if encoder.adds else None
-    if words_table is not None:
-        table = words_table.weight
-    elif softmax is not None:
-        table = softmax.weight
+    vocab, arrays, encoder = elmo.model.vocab, elmo.model.arrays, elmo.config.token_encoder
+    has_table = encoder.words is not None and encoder.chars is not None and encoder.combine == "add"
+    if has_table:
+        table = arrays["token_encoder.words.weight"].astype(np.float32)
+    elif "softmax.weight" in arrays:
+        table = arrays["softmax.weight"].astype(np.float32)
     else:
         spelled = elmo.word_vectors(words)
         return unit_norm(spelled - spelled.mean(axis=0))
     assert vocab is not None  # whoever has such a table names its rows
     rows = [vocab_row(vocab, word) for word in words]
     known = [number for number, row in enumerate(rows) if row is not None]
-    mean = table.mean(dim=0)
+    mean = table.mean(axis=0)
     vectors = table[[row for row in rows if row is not None]] - mean
-    if words_table is None:
-        covariance = table.T @ table / len(table) - torch.outer(mean, mean)
-        _, axes = torch.linalg.eigh(covariance)  # the largest last
+    if not has_table:
+        covariance = table.T @ table / len(table) - np.outer(mean, mean)
+        _, axes = np.linalg.eigh(covariance)  # the largest last
         first = axes[:, -min(_N_REMOVED, len(axes) // 2) :]
-        vectors = torch.nn.functional.normalize(vectors - vectors @ first @ first.T)
-    found[known] = vectors.numpy(force=True)
+        vectors = unit_norm(vectors - vectors @ first @ first.T)
+    found[known] = vectors
     return found

@@ -100,7 +100,7 @@ def _server_routes(registry: Registry, metrics: Metrics) -> APIRouter:
                 "n_words": None
                 if served.elmo.model.vocab is None
                 else len(served.elmo.model.vocab),
-                "has_softmax": served.elmo.bilm.softmax is not None,
+                "has_softmax": served.elmo.config.n_softmax_words is not None,
                 "is_calibrated": served.elmo.model.calibration is not None,
             }
             for served in registry.models.values()

@@ -13,8 +13,6 @@ from elmore.serve.batching import Batcher
 from elmore.serve.limits import Limits
 from elmore.serve.metrics import Metrics
 from elmore.serve.refusals import Refused
-from elmore.tasks.catalogue import TASKS
-from elmore.tasks.saved import adapted_bilm, read_task_config
 
 T = TypeVar("T")
 
@@ -144,6 +142,9 @@ def _open_model(source: str | Path, limits: Limits) -> Elmo:
 def _load_task(
     name: str, folder: str, hashes: dict[str, ServedModel], limits: Limits
 ) -> tuple[Any, str | None]:
+    from elmore.tasks.catalogue import TASKS  # noqa: PLC0415  tasks are an extra
+    from elmore.tasks.saved import adapted_bilm, read_task_config  # noqa: PLC0415
+
     content = read_task_config(Path(folder))
     if content.task not in SERVED_TASKS:
         raise ConfigError(

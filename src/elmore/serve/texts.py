@@ -8,11 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from elmore.embed import Elmo, Substitutes
-from elmore.embed.encode import standardized
 from elmore.embed.fill import Sides
 from elmore.embed.layers import Layers, check_layers, select_layers
 from elmore.embed.pooling import Pooling, pool
@@ -122,7 +118,7 @@ def n_read(texts: Sequence[TokenizedText]) -> int:
 
 def selection(
     elmo: Elmo, layers: Layers, pooling: Pooling | None, *, standardize: bool
-) -> Callable[[Tensor], Floats]:
+) -> Callable[[Floats], Floats]:
     """Return what takes the layers that are asked for out of (L + 1, T + 2, D)."""
     check_layers(layers, elmo.n_layers)
     calibration = elmo.model.calibration if standardize else None
@@ -132,11 +128,10 @@ def selection(
         raise ConfigError("the mix cannot be standardized; name a layer, all, top or expected")
     convert = converter("numpy", "float32")
 
-    @torch.inference_mode()
-    def select(everything: Tensor) -> Floats:
+    def select(everything: Floats) -> Floats:
         chosen = select_layers(everything, layers, elmo.mix)
         if calibration is not None and layers != "mix":
-            chosen = standardized(chosen, calibration, layers)
+            chosen = calibration.standardize(chosen, layers)
         found: Floats = convert(chosen if pooling is None else pool(chosen, pooling))
         return found
 
@@ -149,7 +144,7 @@ class ReadLayers:
 
     elmo: Elmo
 
-    def __call__(self, texts: list[Any]) -> Sequence[Tensor]:
+    def __call__(self, texts: list[Any]) -> Sequence[Floats]:
         """Return the layers of each text, sentence marks included, (L + 1, T + 2, D)."""
         found = dict(self.elmo.reader.read(texts))
         return [found[number] for number in range(len(texts))]

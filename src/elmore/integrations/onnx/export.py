@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from elmore.embed import Elmo
 from elmore.errors import ConfigError, MissingExtraError
 from elmore.folders import check_new, new_output
@@ -80,7 +82,7 @@ def to_onnx(elmo: Elmo) -> "onnx.ModelProto":
             "export a smaller model"
         )
     model = helper.make_model(
-        bilm_graph(elmo.bilm, mix.gamma * mix.s),
+        bilm_graph(elmo.bilm, torch.tensor(mix.scales())),
         producer_name="elmore",
         producer_version=__version__,
         ir_version=_IR_VERSION,

@@ -4,18 +4,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmore import Elmo
-from elmore.embed.cache import WordCache, WordVectors
+from elmore.engine.word_cache import WordCache, WordVectors
 from elmore.errors import ConfigError
 from elmore.text import Vocab
 
 
-def encode(words: list[str]) -> torch.Tensor:
-    return torch.tensor([[float(len(word)), float(ord(word[0]))] for word in words])
+def encode(words: list[str]) -> np.ndarray:
+    return np.array([[len(word), ord(word[0])] for word in words], np.float32)
 
 
 WORD = st.text("abcdefgh", min_size=1, max_size=2)
@@ -24,8 +23,8 @@ WORD = st.text("abcdefgh", min_size=1, max_size=2)
 @settings(deadline=None)
 @given(st.integers(0, 5), st.lists(st.lists(WORD, max_size=6, unique=True), max_size=12))
 def test_any_size_gives_the_same_vectors(size: int, batches: list[list[str]]) -> None:
-    fixed = WordVectors(Vocab(["a", "b"]), torch.tensor([[-1.0, -1.0], [-2.0, -2.0]]))
-    cache = WordCache(2, size, fixed, torch.device("cpu"))
+    fixed = WordVectors(Vocab(["a", "b"]), np.float32([[-1, -1], [-2, -2]]))
+    cache = WordCache(2, size, fixed)
     for words in batches:
         found = cache.vectors(words, encode)
         for word, vector in zip(words, found, strict=True):
@@ -35,7 +34,7 @@ def test_any_size_gives_the_same_vectors(size: int, batches: list[list[str]]) ->
 
 
 def test_counts_what_it_had() -> None:
-    cache = WordCache(2, 10, None, torch.device("cpu"))
+    cache = WordCache(2, 10, None)
     cache.vectors(["x", "y"], encode)
     cache.vectors(["x", "z", "y"], encode)
     assert (cache.hits, cache.misses, len(cache)) == (2, 3, 3)
@@ -45,21 +44,21 @@ def test_counts_what_it_had() -> None:
 def test_the_oldest_go_first() -> None:
     encoded: list[str] = []
 
-    def counted(words: list[str]) -> torch.Tensor:
+    def counted(words: list[str]) -> np.ndarray:
         encoded.extend(words)
         return encode(words)
 
-    cache = WordCache(2, 2, None, torch.device("cpu"))
+    cache = WordCache(2, 2, None)
     for word in ("x", "y", "z", "y", "x"):
         cache.vectors([word], counted)
     assert encoded == ["x", "y", "z", "x"]
 
 
 def test_very_long_words_are_not_kept() -> None:
-    cache = WordCache(2, 2, None, torch.device("cpu"))
+    cache = WordCache(2, 2, None)
     words = ["x", "y" * 1000, "zz"]
     for _ in range(2):
-        assert torch.equal(cache.vectors(words, encode), encode(words))
+        np.testing.assert_array_equal(cache.vectors(words, encode), encode(words))
     assert (len(cache), cache.hits) == (2, 2)
 
 
@@ -70,7 +69,7 @@ def test_a_full_cache_does_not_change_vectors(tiny_elmo: Elmo) -> None:
         for one, other in zip(
             small.encode_tokens(texts), tiny_elmo.encode_tokens(texts), strict=True
         ):
-            np.testing.assert_allclose(one.vectors, other.vectors, atol=5e-6, rtol=0)
+            np.testing.assert_array_equal(one.vectors, other.vectors)
     assert len(small.cache) == 3
 
 
@@ -78,7 +77,7 @@ def test_no_cache_at_all(tiny_elmo: Elmo) -> None:
     none = Elmo(tiny_elmo.model, cache_words=0)
     for text in ([["a", "b"]], [["a"]]):
         (found,), (expected,) = none.encode_tokens(text), tiny_elmo.encode_tokens(text)
-        np.testing.assert_allclose(found.vectors, expected.vectors, atol=5e-6, rtol=0)
+        np.testing.assert_array_equal(found.vectors, expected.vectors)
     assert len(none.cache) == 0
 
 
@@ -89,7 +88,7 @@ def test_one_elmo_serves_several_threads(tiny_elmo: Elmo, threads: int) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: shared.encode_tokens(text)[0].vectors, texts))
     for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=5e-6, rtol=0)
+        np.testing.assert_array_equal(one, other)
 
 
 def test_refused_size(tiny_elmo: Elmo) -> None:

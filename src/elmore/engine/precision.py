@@ -4,9 +4,14 @@ from typing import Literal
 
 from elmore.bilm_config import Precision
 from elmore.checks import one_of
-from elmore.engine import has_bfloat16
+from elmore.kernels.library import kernels
 
 PrecisionName = Literal["float32", "bfloat16", "auto"]
+
+
+def has_bfloat16() -> bool:
+    """Return whether the processor multiplies bfloat16; others do it by float32."""
+    return kernels().variant == "avx512_bf16"
 
 
 def resolve_precision(name: PrecisionName) -> Precision:
