@@ -1,17 +1,23 @@
-"""The shape of a biLM, checked when it is made, and the arrays that one has. Needs no torch."""
+"""The shape of a biLM, checked when it is made, and the arrays that one has.
+
+Needs no torch, and no NumPy.
+"""
 
 import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Literal
 
 from elmore.checks import at_least, one_of
 from elmore.errors import ConfigError
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+else:
+    Array = Any  # settings, such as the flags of a command, are read without NumPy
 Arrays = Mapping[str, Array]
 """The weights of a model by name: float32, or float16 as they were stored."""
 Shape = tuple[int, ...]
