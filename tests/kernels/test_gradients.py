@@ -61,16 +61,18 @@ def test_rows_are_added_with_their_factors():
 
 
 @pytest.mark.parametrize("bfloat16", [False, True])
-def test_packing_is_what_numpy_packs(bfloat16):
+@pytest.mark.parametrize("start", [0, 7, 60, 64])
+def test_packing_is_what_numpy_packs(bfloat16, start):
     weight = random(75, 33)
     rows = np.array([7, -1, 70, 3] * 20, np.int32)
     picked = np.where(rows[:, None] < 0, 0, weight[rows])
     for transposed in (False, True):
         whole = picked.T if transposed else picked
-        shifted = np.zeros((40, 80) if transposed else (80, 40), np.float32)
+        n = start + 33
+        shifted = np.zeros((n, 80) if transposed else (80, n), np.float32)
         shifted[tuple(slice(-n, None) for n in whole.shape)] = whole
         found = empty_packed(*shifted.shape, bfloat16=bfloat16)
-        pack(found, weight, rows=rows, transposed=transposed, start=7)
+        pack(found, weight, rows=rows, transposed=transposed, start=start)
         expected = PackedMatrix.of(shifted, bfloat16=bfloat16)
         np.testing.assert_array_equal(found.panels, expected.panels)
         a = random(3, found.k, seed=1)

@@ -13,6 +13,8 @@ INLINE void block_of(void *block, const int64_t width, const float *x, int64_t s
     float wide[2][PANEL] = {{0}};
     for (int64_t t = 0; t < n_tokens; t++) {
         const float *row = x + t * stride;
+        for (int64_t i = 0; i < width; i += 16)  // of the next block: far apart, no pattern
+            __builtin_prefetch(row + n_tokens * stride + i, 0, 2);
         if (columns < width) row = memcpy(wide[t % 2], row, columns * sizeof(float));
         if (type == FLOAT32) {
             float *out = (float *)block + t * width;
@@ -23,7 +25,7 @@ INLINE void block_of(void *block, const int64_t width, const float *x, int64_t s
             const float *next = t + 1 < n_tokens ? row + stride : zeros;
             if (columns < width && next != zeros)
                 next = memcpy(wide[1], x + (t + 1) * stride, columns * sizeof(float));
-            for (int64_t i = 0; i < width; i++) out[i] = pair(row[i], next[i]);
+            for (int64_t i = 0; i < width; i += WIDTH) store_pairs(out + i, row + i, next + i);
         }
     }
 }
@@ -125,10 +127,26 @@ static void pack(const Packed *to, const float *weight, int64_t stride, const in
             for (int64_t i = block; i < smaller(block + PANEL, n_rows); i++) {
                 const float *numbers = weight + (rows ? rows[i] : i) * stride;
                 if (rows && rows[i] < 0) continue;
+                // Most of it is whole lines or pairs; what is left is written number by number.
                 int64_t at = (from + start) % PANEL, count = smaller(AT_ONCE, n - start);
-                if (to->type == FLOAT32 && !transposed && at + count <= PANEL) {  // one copy
-                    float *panel = (float *)packed_at(to, (from + start) / PANEL, i);
-                    memcpy(panel + at, numbers + start, count * sizeof(float));
+                int is_line = !transposed && at + count <= PANEL;
+                if (to->type == FLOAT32 && is_line) {
+                    float *line = (float *)packed_at(to, (from + start) / PANEL, i) + at;
+                    memcpy(line, numbers + start, count * sizeof(float));
+                    continue;
+                }
+                if (to->type == BFLOAT16 && is_line && i % 2 == 0 && i + 1 < n_rows &&
+                    (!rows || rows[i + 1] >= 0)) {
+                    const float *next = weight + (rows ? rows[i + 1] : i + 1) * stride + start;
+                    uint32_t *line = (uint32_t *)packed_at(to, (from + start) / PANEL, i) + at;
+                    for (int64_t k = 0; k < count; k++) line[k] = pair(numbers[start + k], next[k]);
+                    i++;
+                    continue;
+                }
+                if (to->type == BFLOAT16 && transposed && at % 2 == 0 && count % 2 == 0) {
+                    uint32_t *panel = (uint32_t *)packed_at(to, i / PANEL, 0) + i % PANEL;
+                    for (int64_t k = start; k < start + count; k += 2)
+                        panel[(from + k) / 2 * PANEL] = pair(numbers[k], numbers[k + 1]);
                     continue;
                 }
                 for (int64_t k = start; k < smaller(start + AT_ONCE, n); k++) {

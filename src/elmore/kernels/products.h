@@ -15,7 +15,7 @@
 #include "vec.h"
 
 enum { PANEL = 64, ROWS = 6, DEPTH = 256, CHUNK = 48, MAX_VECS = 8 };
-enum { TOKENS = 96, COLUMNS = 48 };  // of a block of a transposed product
+enum { TOKENS = 128, COLUMNS = 48 };  // of a block of a transposed product
 enum { FLOAT32, FLOAT16, BFLOAT16 };  // how a packed matrix is stored
 
 typedef struct {
@@ -36,6 +36,17 @@ INLINE uint32_t pair(float first, float second) {
     a.bits += 0x7fff + ((a.bits >> 16) & 1);
     b.bits += 0x7fff + ((b.bits >> 16) & 1);
     return (a.bits >> 16) | (b.bits & 0xffff0000u);
+}
+
+// A vector of pairs.
+INLINE void store_pairs(uint32_t *out, const float *first, const float *second) {
+#ifdef ELMORE_BFLOAT16
+    __m512i a = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(first)));
+    __m512i b = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(_mm512_loadu_ps(second)));
+    _mm512_storeu_si512(out, _mm512_or_si512(a, _mm512_slli_epi32(b, 16)));
+#else
+    for (int u = 0; u < WIDTH; u++) out[u] = pair(first[u], second[u]);
+#endif
 }
 
 INLINE void to_pairs(uint32_t *out, const float *row, int64_t k) {

@@ -23,7 +23,7 @@ from elmore.kernels.library import Floats, address, kernels
 from elmore.kernels.packed import PANEL, PackedMatrix, PackedStruct
 
 _UNITS = 16  # of one block of gates: i, f, g and o of so many units
-_BLOCK = 192  # rows of a weight whose gradient is one job
+_BLOCK = 528  # rows of a weight whose gradient is one job
 
 _pointer, _i64 = ctypes.c_void_p, ctypes.c_int64
 
