@@ -5,21 +5,13 @@ Needs no torch, and no NumPy.
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from elmore.checks import at_least, one_of
 from elmore.errors import ConfigError
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Array = npt.NDArray[Any]
-else:
-    Array = Any  # settings, such as the flags of a command, are read without NumPy
-Arrays = Mapping[str, Array]
-"""The weights of a model by name: float32, or float16 as they were stored."""
 Shape = tuple[int, ...]
 
 Activation = Literal["relu", "tanh"]

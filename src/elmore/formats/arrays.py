@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from elmore.bilm_config import Arrays, Shape
+from elmore.bilm_config import Shape
 from elmore.errors import FormatError
+from elmore.kernels.library import Arrays
 
 
 def check_arrays(found: Mapping[str, Shape], expected: Mapping[str, Shape], where: Path) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from elmore.bilm_config import (
     Activation,
-    Array,
     BiLMConfig,
     CharCnnConfig,
     LstmConfig,
@@ -28,6 +27,7 @@ from elmore.formats.arrays import check_arrays
 from elmore.formats.bilm_tf_names import datasets
 from elmore.formats.hdf5 import Hdf5File, NewHdf5, holds
 from elmore.formats.pretrained import Pretrained, check_vocab, check_weights
+from elmore.kernels.library import Array
 from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
 from elmore.text import Vocab
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
-from elmore.bilm_config import Array, Shape
+from elmore.bilm_config import Shape
 from elmore.errors import FormatError
+from elmore.kernels.library import Array
 
 # What h5py raises for a damaged file depends on the place of the damage.
 _DAMAGE = (OSError, RuntimeError, LookupError, ValueError, TypeError, OverflowError, MemoryError)
@@ -61,6 +61,8 @@ class Hdf5File:
 
 def _datasets(file: Any, path: Path) -> Iterator[tuple[str, Any]]:
     """Give the datasets whose numbers are in this file, refusing all that leads out of it."""
+    import h5py  # noqa: PLC0415  it takes longer to import than a model to load
+
     seen = set()
     groups = [("", file)]
     while groups:
@@ -98,6 +100,8 @@ class NewHdf5:
     """A file that is being written. A full disk is an OSError at the next `add` or `close`."""
 
     def __init__(self, path: Path) -> None:
+        import h5py  # noqa: PLC0415  it takes longer to import than a model to load
+
         self._raw = _PatientFile(path, "w+")
         self._file = h5py.File(self._raw, "w")
 
@@ -148,6 +152,8 @@ class _PatientFile(io.FileIO):
 
 
 def _open(path: Path) -> Any:
+    import h5py  # noqa: PLC0415  it takes longer to import than a model to load
+
     if not path.is_file():
         raise FormatError(f"there is no file {path}")
     try:

@@ -15,7 +15,6 @@ import msgspec
 
 from elmore.bilm_config import (
     Activation,
-    Array,
     BiLMConfig,
     CharCnnConfig,
     LstmConfig,
@@ -28,6 +27,7 @@ from elmore.formats import many_langs_names as names
 from elmore.formats.arrays import check_arrays, shapes_of
 from elmore.formats.pickled_weights import read_state_dict
 from elmore.formats.pretrained import Pretrained, check_alphabet, check_vocab, check_weights
+from elmore.kernels.library import Array
 from elmore.metadata import MAX_BYTES, convert_metadata, parse_json, read_limited
 from elmore.text import Vocab
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from elmore.bilm_config import Array, BiLMConfig, Shape
+from elmore.bilm_config import BiLMConfig, Shape
+from elmore.kernels.library import Array
 
 WORDS, CHARACTERS = "word_emb_layer.embedding.weight", "char_emb_layer.embedding.weight"
 

@@ -13,9 +13,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from elmore.bilm_config import Array
 from elmore.errors import FormatError
 from elmore.formats.pickle_instructions import CodeError, StoredNumbers, StoredTensor, describe
+from elmore.kernels.library import Array
 
 _ZIP = b"PK\x03\x04"
 _MAX_PICKLE_BYTES = 2**24  # of a zip file; it has only names and shapes

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from elmore.bilm_config import Arrays, BiLMConfig, array_shapes, canonical_json
+from elmore.bilm_config import BiLMConfig, array_shapes, canonical_json
 from elmore.errors import FormatError
 from elmore.formats.arrays import check_arrays, not_finite, shapes_of
 from elmore.formats.calibration import Calibration
+from elmore.kernels.library import Arrays
 from elmore.text import (
     ALPHABET_MARKS,
     BEGIN_SENTENCE,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, deserialize
 
-from elmore.bilm_config import Array
 from elmore.errors import FormatError
+from elmore.kernels.library import Array
 
 _DTYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.uint16}
 

@@ -8,6 +8,7 @@ caller: arrays by `address`, indices against what they index.
 import ctypes
 import os
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ ARITHMETIC = "1"
 """Another number once results have other bits."""
 
 Array = npt.NDArray[Any]
+Arrays = Mapping[str, Array]
+"""The weights of a model by name: float32, or float16 as they were stored."""
 Floats = npt.NDArray[np.float32]
 
 _NAMES = {"win32": "elmore.kernels.dll", "darwin": "elmore.kernels.dylib"}

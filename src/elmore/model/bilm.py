@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from elmore.bilm_config import Arrays, BiLMConfig
+from elmore.bilm_config import BiLMConfig
 from elmore.errors import DataError
+from elmore.kernels.library import Arrays
 from elmore.model.lstm import LstmStack, LstmState
 from elmore.model.softmax import Softmax
 from elmore.model.token_encoder import TokenEncoder
