@@ -1,5 +1,7 @@
 """The differentiable face: gradients, what is frozen, what the marks do."""
 
+import pickle
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -127,3 +129,29 @@ def test_padding_must_come_last(tiny_elmo: Elmo) -> None:
 def test_a_batch_without_marks_is_too_narrow(tiny_elmo: Elmo) -> None:
     with pytest.raises(DataError, match="at least 2"):
         ElmoLayer(tiny_elmo.bilm)(tiny_elmo.ids([[]]).ids[:, :1])
+
+
+def test_frozen_it_runs_on_the_kernels_and_is_the_textbook() -> None:
+    bilm = small_bilm()
+    layer = ElmoLayer(bilm, weights=[0.2, 0.5, 0.3], keep_sentence_marks=True)
+    ids = Elmo(Pretrained(bilm.config, bilm.arrays, "whitespace")).ids([*TEXTS, ["a"] * 9, []]).ids
+    output = bilm(ids)
+    expected = layer.mixes[0](output.layers, output.mask)
+    found = layer(ids)
+    torch.testing.assert_close(found.mixes[0], expected, atol=2e-6, rtol=0)
+    assert torch.equal(found.mask, output.mask)
+    found.mixes[0].sum().backward()
+    assert layer.mixes[0].gamma.grad is not None
+    with torch.no_grad():
+        next(bilm.parameters()).mul_(1.5)  # other weights are noticed
+    output = bilm(ids)
+    expected = layer.mixes[0](output.layers, output.mask)
+    torch.testing.assert_close(layer(ids).mixes[0], expected, atol=2e-6, rtol=0)
+    for made in (deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert made._frozen.bilm is made.bilm
+        assert torch.equal(made(ids).mixes[0], layer(ids).mixes[0])
+    padded = output.mask.clone()
+    padded[0, 0] = False
+    with pytest.raises(DataError, match="padding must end each row"):
+        layer(ids, padded)
+    assert not layer.double()._frozen.is_possible

@@ -12,6 +12,7 @@ from elmore.bilm_config import Norm
 from elmore.errors import DataError
 from elmore.model.bilm import BiLM
 from elmore.model.context import with_context_layer
+from elmore.model.frozen import FrozenBiLM
 from elmore.model.mix import ScalarMix
 
 
@@ -26,7 +27,7 @@ class ElmoLayerOutput:
 
 
 class ElmoLayer(nn.Module):
-    """A biLM and one or more mixes of its layers.
+    """A biLM and one or more mixes of its layers; a frozen biLM on a CPU is run by the kernels.
 
     Give it ids with sentence marks, as `Elmo.ids` makes them; the biLM reads the marks and, by
     default, they are dropped from the output. The biLM is frozen: its weights take no gradient
@@ -50,6 +51,7 @@ class ElmoLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.bilm = bilm.requires_grad_(not freeze)
+        self._frozen = FrozenBiLM(self.bilm)
         self.keep_sentence_marks = keep_sentence_marks
         self.norm = norm
         self.context_layer = context_layer
@@ -72,8 +74,11 @@ class ElmoLayer(nn.Module):
 
     def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> ElmoLayerOutput:
         """Read the ids of sentences with their marks, (B, T + 2, n_ids)."""
-        output = self.bilm(token_ids, mask)
-        layers, mask = output.layers, output.mask
+        mask = (token_ids > 0).any(dim=2) if mask is None else mask
+        if token_ids.device.type == "cpu" and self._frozen.is_possible:
+            layers = self._frozen.layers(token_ids, mask)
+        else:
+            layers = self.bilm(token_ids, mask).layers
         if self.context_layer:
             layers = with_context_layer(layers)
         if self.keep_sentence_marks:
