@@ -44,21 +44,28 @@ def export_onnx(elmo: Elmo, path: str | Path) -> None:
     try:
         with new_output(path) as beside:
             beside.write_bytes(model.SerializeToString())
-    except OSError as error:  # which names the file beside
-        raise ConfigError(
-            f"{path} cannot be written ({error.strerror or error}); choose another place"
-        ) from None
+    except OSError as error:
+        raise _not_written(path, error) from None
 
 
 def check_onnx_path(path: Path) -> None:
     """Refuse a path that cannot become an ONNX file."""
     if path.suffix != ".onnx":
         raise ConfigError(f"{path} does not end in .onnx, the format that can be exported to")
-    check_new(path)
+    try:
+        check_new(path)
+    except OSError as error:
+        raise _not_written(path, error) from None
     if not path.parent.is_dir():
         raise ConfigError(
             f"there is no folder {path.parent} to write {path.name} into; make it first"
         )
+
+
+def _not_written(path: Path, error: OSError) -> ConfigError:  # which names a file beside it
+    return ConfigError(
+        f"{path} cannot be written ({error.strerror or error}); choose another place"
+    )
 
 
 def to_onnx(elmo: Elmo) -> "onnx.ModelProto":
