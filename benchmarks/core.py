@@ -12,6 +12,8 @@ trees read.
 - one: a sentence of 20 words that are all cached, alone.
 - at once: so many sentences of it together.
 - new: a sentence of 20 words that no cache has; one: 19 cached words and one such.
+- peak: the GFLOP/s of one core (peak.c: fused multiply-adds on registers), and the share of it that
+  64 sentences take of the products of the LSTM layers, which is less than what is computed.
 - cold, warm: tokens/s over sentences of 4 to 60 words, with an empty word cache and a full one.
 """
 
@@ -189,6 +191,42 @@ def markdown(medians: dict[str, Any], arguments: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
+def peak(variant: str) -> float:
+    """Return the GFLOP/s of one core with the vectors of a variant, the best of five."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    from compile_kernels import VARIANTS  # noqa: PLC0415
+
+    flags = VARIANTS[platform.machine()][variant]
+    program = ROOT / "build/core/peak"
+    source = str(ROOT / "benchmarks/peak.c")
+    command = ["gcc", "-std=gnu11", "-O3", "-ffp-contract=off", *flags, source, "-o", str(program)]
+    subprocess.run(command, check=True)
+    printed = [
+        subprocess.run([program], check=True, capture_output=True, text=True).stdout
+        for _ in range(5)
+    ]
+    return max(float(line.split()[0]) for line in printed)
+
+
+def shares(medians: dict[str, Any], variants: list[str]) -> str:
+    """Return a line on the share of the processor's peak."""
+    peaks = {variant: peak(variant) for variant in variants}
+    lines = []
+    dims = {"en": (512, 128)} | {name: shape[:2] for name, shape in SHAPES.items()}
+    for model, (cell_dim, p) in dims.items():
+        # both directions; the first layer's input product is only of the few distinct words
+        n_products = 2 * (3 * p * 4 * cell_dim + 2 * cell_dim * p)
+        n = 8 if model == "original" else 64
+        for name, found in medians.get(model, {}).items():
+            variant, _, threads = name.partition(", ")
+            if variant in peaks and threads == "1":
+                rate = 2e-6 * n * 22 * n_products / found[f"at once {n}"]
+                share = 100 * rate / peaks[variant]
+                lines.append(f"{model}, {n} sentences, {variant}: {share:.0f} %")
+    of = ", ".join(f"{variant} {value:.0f} GFLOP/s" for variant, value in peaks.items())
+    return f"One core's peak: {of}. Share of it, one thread: {'; '.join(lines)}.\n"
+
+
 def processor() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -209,7 +247,8 @@ def main() -> None:
     if arguments.work:
         work()
         return
-    table = markdown(measure(arguments), arguments)
+    medians = measure(arguments)
+    table = markdown(medians, arguments) + "\n" + shares(medians, arguments.variants)
     print(table)
     if arguments.page:
         page = arguments.page.read_text("utf-8")

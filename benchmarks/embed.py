@@ -2,14 +2,14 @@
 
     python benchmarks/embed.py --out results            # JSON and a bar chart
     python benchmarks/embed.py --shapes small --rounds 3
-    python benchmarks/embed.py --shapes --rounds 20     # one sentence alone, compiled and not
 
 All of it is measured in one run, interleaved, and medians are given, because a machine is never
 quite quiet. The weights are random, at the published shapes. The sentences are WikiText-2's where
 shared/data lies beside the project, else those of docs/.
 
-- limit: tokens/s if all arithmetic ran at the speed of one large matrix product. A token costs its
-  LSTM products, a distinct word its convolution over all 50 positions, highways and projection.
+- limit: tokens/s if all arithmetic ran at the speed of one large matrix product of torch, which is
+  MKL's and not the processor's (benchmarks/core.py has that). A token costs its LSTM products, a
+  distinct word its convolution over all 50 positions, highways and projection.
 - reference: every token's characters convolved, padded batches, one cell at a time (below).
 - cold: no word is known. warm: all are.
 """
@@ -33,8 +33,8 @@ from torch import Tensor
 
 from elmore import BiLM, Elmo
 from elmore.bilm_config import BiLMConfig, CharCnnConfig, LstmConfig, Precision, TokenEncoderConfig
-from elmore.engine import FastEngine, has_bfloat16
-from elmore.engine.lstm_steps import read_stack
+from elmore.engine.parallel import n_threads
+from elmore.engine.precision import has_bfloat16
 from elmore.formats import Pretrained
 from elmore.text import EnglishTokenizer
 
@@ -235,27 +235,6 @@ def measure(shape: str, precision: Precision, n_rounds: int) -> dict[str, Any]:
     }
 
 
-def compiled_steps(n_rounds: int) -> dict[str, float]:
-    """Return the ms that `en` takes for one sentence, its LSTM layers compiled and not."""
-    compiled, interpreted = Elmo.from_pretrained("en"), Elmo.from_pretrained("en")
-    engine = interpreted.reader.engine
-    assert isinstance(engine, FastEngine)
-    for stack in engine.stacks:
-        stack.read_stack = read_stack
-    jobs = {"compiled": compiled, "interpreted": interpreted}
-    one = [ONE_SENTENCE.split()]
-    for elmo in jobs.values():
-        for _ in range(5):  # TorchScript looks at the first calls before it settles
-            vectors = elmo.encode_tokens(one)[0].vectors
-        assert (vectors == compiled.encode_tokens(one)[0].vectors).all()
-    rounds = [
-        {name: seconds(lambda: elmo.encode_tokens(one)) for name, elmo in jobs.items()}  # noqa: B023
-        for _ in range(40 * n_rounds)
-    ]
-    found = {name: 1000 * statistics.median(round_[name] for round_ in rounds) for name in jobs}
-    return {**found, "ratio": found["compiled"] / found["interpreted"]}
-
-
 def peak_memory(shape: str) -> float:
     """Return the peak of a process that embeds the same sentences, torch and weights included."""
     command = [sys.executable, __file__, "--peak-memory-of", shape]
@@ -334,10 +313,9 @@ def main() -> None:
     results = {
         "date": datetime.now(UTC).date().isoformat(),
         "processor": processor(),
-        "threads": torch.get_num_threads(),
+        "threads": n_threads(),
         "torch": torch.__version__,
         "English tokenizer, tokens/s": tokenizer_speed(),
-        "one sentence of 19 words on en, LSTM layers, ms": compiled_steps(arguments.rounds),
         "shapes": {
             f"{shape}, {precision}": measure(shape, precision, arguments.rounds)
             for shape in arguments.shapes

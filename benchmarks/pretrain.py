@@ -45,7 +45,7 @@ from elmore.bilm_config import (  # noqa: E402
 from elmore.corpus.config import CorpusConfig  # noqa: E402
 from elmore.corpus.prepare import prepare  # noqa: E402
 from elmore.corpus.shards import Corpus  # noqa: E402
-from elmore.engine import has_bfloat16  # noqa: E402
+from elmore.engine.precision import has_bfloat16  # noqa: E402
 from elmore.pretrain.config import TrainingConfig  # noqa: E402
 from elmore.pretrain.distributed import ProcessGroup  # noqa: E402
 from elmore.pretrain.trainer import Trainer  # noqa: E402
