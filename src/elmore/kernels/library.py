@@ -104,6 +104,9 @@ def address(array: Array | None, dtype: type) -> int | None:
     if array is None:
         return None
     assert array.dtype == dtype
+    flags = array.flags
+    if flags.c_contiguous and flags.writeable and array.size:  # in a tenth of the time
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     assert array.size == 0 or array.shape[-1] == 1 or array.strides[-1] == array.itemsize
     return array.ctypes.data
 
