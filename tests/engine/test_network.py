@@ -192,14 +192,6 @@ def test_several_callers_at_once(threads: int) -> None:
             np.testing.assert_array_equal(one, other)
 
 
-def test_an_error_in_a_thread_reaches_the_caller(threads: int) -> None:
-    def fails() -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        parallel.run_all([lambda: None, fails, lambda: None])
-
-
 def test_ids_that_the_model_does_not_have_are_refused() -> None:
     bilm = random_bilm(ENCODERS["characters and words"])
     network = Network(bilm.config, arrays_of(bilm))

@@ -1,14 +1,17 @@
 """Jobs in, done by all cores: Python's threads around kernels, which hold no lock.
 
 `OMP_NUM_THREADS` says how many threads there are; otherwise there is one for each core that this
-process may use. What a job computes does not depend on their number. A forked child starts none:
-its parent's are not in it, and forked workers (DataLoader, gunicorn) share the cores already.
+process may use. What a job computes does not depend on their number. A child that is forked from a
+process with such threads starts none: its parent's are not in it, and forked workers (DataLoader,
+gunicorn) share the cores already.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock, local
+from contextlib import suppress
+from threading import Condition, Lock, local
 
 import numpy as np
 
@@ -30,41 +33,74 @@ _buffers = local()
 
 def n_threads() -> int:
     """Return how many threads compute."""
-    if _threads.wanted is None:
+    wanted = _threads.wanted
+    if wanted is None:
         named = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-        _threads.wanted = int(named) if named.isdigit() and int(named) > 0 else _n_cores()
-    return _threads.wanted
+        wanted = int(named) if named.isdigit() and int(named) > 0 else _n_cores()
+        _threads.wanted = wanted
+    return wanted
 
 
 def set_n_threads(n: int) -> None:
     """Compute with n threads from now on."""
     assert n > 0
-    _threads.wanted, _threads.pool = n, None
+    with _threads.lock:
+        _threads.wanted, _threads.pool = n, None
 
 
 def run_all(jobs: Sequence[Job]) -> None:
-    """Run jobs, the first ones first, on all threads; this one is among them."""
-    n = min(n_threads(), len(jobs))
-    if n <= 1:
-        for job in jobs:
-            job()
+    """Run jobs, the first ones first, on all threads; this one is among them.
+
+    After an error no further ones are begun. When this returns or raises, none is running.
+    """
+    n_others = min(n_threads(), len(jobs)) - 1
+    if n_others > 0:
+        _Jobs(jobs).run(n_others)
         return
-    with _threads.lock:
-        if _threads.pool is None:
-            _threads.pool = ThreadPoolExecutor(n_threads() - 1, thread_name_prefix="elmore")
-        pool = _threads.pool
-    waiting = iter(jobs)  # next() of a list's iterator is atomic
+    for job in jobs:
+        job()
 
-    def work() -> None:
-        for job in waiting:
-            job()
 
-    others = [pool.submit(work) for _ in range(n - 1)]
-    try:
-        work()
-    finally:
-        for other in others:
-            other.result()
+class _Jobs:
+    """The jobs of one call; whoever works on them takes the next one, until there is none."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.waiting = deque(jobs)
+        self.n_running = 0
+        self.error: BaseException | None = None
+        self.changed = Condition()
+
+    def run(self, n_others: int) -> None:
+        # Python starts no threads once its main one has ended, and a system not too many.
+        with suppress(RuntimeError):
+            pool = _pool()
+            for _ in range(n_others):
+                pool.submit(self.work)
+        self.work()
+        # Threads that are busy with the jobs of other callers are not waited for.
+        with self.changed:
+            self.changed.wait_for(lambda: self.n_running == 0)
+        if self.error is not None:
+            raise self.error
+
+    def work(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                job()
+            except BaseException as error:
+                self.error = self.error or error
+                self.waiting.clear()
+            finally:
+                with self.changed:
+                    self.n_running -= 1
+                    self.changed.notify()
+
+    def _next(self) -> Job | None:
+        with self.changed:
+            if not self.waiting:
+                return None
+            self.n_running += 1
+            return self.waiting.popleft()
 
 
 def workspace(name: str, size: int) -> Floats:
@@ -74,6 +110,13 @@ def workspace(name: str, size: int) -> Floats:
     if found is None or len(found) < size:
         found = buffers[name] = np.empty(size, np.float32)
     return found
+
+
+def _pool() -> ThreadPoolExecutor:
+    with _threads.lock:
+        if _threads.pool is None:
+            _threads.pool = ThreadPoolExecutor(max(1, n_threads() - 1), "elmore")
+        return _threads.pool
 
 
 def _n_cores() -> int:
