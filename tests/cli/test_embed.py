@@ -82,7 +82,7 @@ def test_numbers_run_on_through_a_long_file(
     assert [record["text"] for record in records] == list(range(600))
     assert [record["tokens"] for record in records] == [text.split() for text in texts]
     expected = np.stack([text.vectors for text in elmo.encode_tokens(texts)])
-    np.testing.assert_array_equal([r["vectors"] for r in records], expected)
+    np.testing.assert_array_equal(np.float32([r["vectors"] for r in records]), expected)
 
 
 @pytest.mark.parametrize("n_words", [60, 500, 2000])
@@ -162,7 +162,7 @@ def test_pooling_gives_one_vector_per_text(
     ).records
     expected = elmo.encode(TEXTS, pooling=pooling, layers="all")  # (texts, L + 1, D)
     found = np.array([record["vectors"] for record in records])
-    np.testing.assert_array_equal(found[:, :, 0], expected)
+    np.testing.assert_array_equal(np.float32(found[:, :, 0]), expected)
     words = [" ".join(text.tokens) for text in elmo.encode_tokens(TEXTS)]
     assert [record["tokens"] for record in records] == [[text] for text in words]
 
@@ -172,7 +172,7 @@ def test_pooling_in_a_file(elmore: Run, tiny_model: Path, elmo: Elmo, tmp_path: 
     assert done.code == 0
     with np.load(tmp_path / "a.npz") as file:
         found = np.concatenate([file[str(i)] for i in range(len(TEXTS))])
-    np.testing.assert_array_equal(found, elmo.encode(TEXTS))
+    np.testing.assert_array_equal(np.float32(found), elmo.encode(TEXTS))
 
 
 def test_device(elmore: Run, refused: Refused, tiny_model: Path) -> None:

@@ -80,7 +80,7 @@ def test_a_pipe_through_the_program(start: Start, tiny_model: Path) -> None:
     assert [record["tokens"] for record in records] == [list(text.tokens) for text in expected]
     for record, text in zip(records, expected, strict=True):
         vectors = np.reshape(record["vectors"], text.vectors.shape)
-        np.testing.assert_array_equal(vectors, text.vectors)
+        np.testing.assert_array_equal(np.float32(vectors), text.vectors)
 
 
 def test_a_reader_that_has_seen_enough(start: Start, tiny_model: Path, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_long_computation_does_not_outlive_its_request(
     start: Start, folders: Path, method: str, path: str, body: object
 ) -> None:
     index = f"old={folders / 'old'}"
-    process, address = start("--index", index, "--timeout-s", 1, before=ENDLESS)
+    process, address = start("--index", index, "--timeout-s", 5, before=ENDLESS)
     response = httpx.request(method, f"{address}{path}", json=body, timeout=300)
     assert response.status_code == 503
     process.terminate()
