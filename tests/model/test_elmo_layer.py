@@ -1,6 +1,7 @@
 """The differentiable face: gradients, what is frozen, what the marks do."""
 
 import pickle
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -19,13 +20,14 @@ from elmore.bilm_config import (
 from elmore.errors import DataError
 from elmore.formats import Pretrained
 from elmore.model.bilm import BiLM
+from elmore.model.frozen import kernels_can_run
 from tests.oracle import elmo as oracle
 
 TEXTS = [["river", "bank", "."], ["은행"], []]
 
 
-def small_bilm(dtype: torch.dtype = torch.float32) -> BiLM:
-    torch.manual_seed(0)
+def small_bilm(dtype: torch.dtype = torch.float32, seed: int = 0) -> BiLM:
+    torch.manual_seed(seed)
     config = BiLMConfig(
         TokenEncoderConfig(
             CharCnnConfig(3, ((1, 2), (2, 3)), n_highway=1, activation="tanh", max_characters=8)
@@ -142,16 +144,70 @@ def test_frozen_it_runs_on_the_kernels_and_is_the_textbook() -> None:
     assert torch.equal(found.mask, output.mask)
     found.mixes[0].sum().backward()
     assert layer.mixes[0].gamma.grad is not None
-    with torch.no_grad():
-        next(bilm.parameters()).mul_(1.5)  # other weights are noticed
-    output = bilm(ids)
-    expected = layer.mixes[0](output.layers, output.mask)
-    torch.testing.assert_close(layer(ids).mixes[0], expected, atol=2e-6, rtol=0)
     for made in (deepcopy(layer), pickle.loads(pickle.dumps(layer))):
-        assert made._frozen.bilm is made.bilm
         assert torch.equal(made(ids).mixes[0], layer(ids).mixes[0])
     padded = output.mask.clone()
     padded[0, 0] = False
     with pytest.raises(DataError, match="padding must end each row"):
         layer(ids, padded)
-    assert not layer.double()._frozen.is_possible
+
+
+def changed_in_place(layer: ElmoLayer) -> None:
+    with torch.no_grad():
+        next(layer.bilm.parameters()).mul_(1.5)
+
+
+def changed_data(layer: ElmoLayer) -> None:
+    for weight in layer.bilm.parameters():
+        weight.data = weight * 1.5
+
+
+def another_network(layer: ElmoLayer) -> None:
+    layer.bilm = small_bilm(seed=5).requires_grad_(False)
+
+
+def another_precision(layer: ElmoLayer) -> None:
+    layer.double().float()
+
+
+def loaded(layer: ElmoLayer) -> None:
+    layer.bilm.load_state_dict(small_bilm(seed=5).state_dict())
+
+
+def assigned(layer: ElmoLayer) -> None:
+    layer.bilm.load_state_dict(small_bilm(seed=5).state_dict(), assign=True)
+    layer.bilm.requires_grad_(False)
+
+
+@pytest.mark.parametrize(
+    "change", [changed_in_place, changed_data, another_network, another_precision, loaded, assigned]
+)
+def test_frozen_it_notices_other_weights(change: Callable[[ElmoLayer], None]) -> None:
+    layer = ElmoLayer(small_bilm(), keep_sentence_marks=True)
+    ids = torch.randint(1, 200, (3, 4, 8))
+    layer(ids)
+    change(layer)
+    assert kernels_can_run(layer.bilm)
+    expected = layer.mixes[0](layer.bilm(ids).layers, torch.ones(3, 4, dtype=torch.bool))
+    torch.testing.assert_close(layer(ids).mixes[0], expected, atol=2e-6, rtol=0)
+
+
+def test_what_the_kernels_cannot_run() -> None:
+    assert not kernels_can_run(small_bilm())
+    assert not kernels_can_run(small_bilm(torch.float64).requires_grad_(False))
+    ids = torch.randint(1, 200, (3, 4, 8))
+    with torch.inference_mode():
+        bilm = BiLM.from_arrays(small_bilm().config, small_bilm().arrays)
+        assert not kernels_can_run(bilm)
+        found = ElmoLayer(bilm)(ids).mixes[0]
+    torch.testing.assert_close(found, ElmoLayer(small_bilm())(ids).mixes[0], atol=2e-6, rtol=0)
+
+
+@pytest.mark.parametrize("freeze", [True, False])
+def test_a_mask_of_another_kind_or_shape_is_refused(*, freeze: bool) -> None:
+    layer = ElmoLayer(small_bilm(), freeze=freeze)
+    ids = torch.randint(1, 200, (3, 4, 8))
+    with pytest.raises(DataError, match=r"torch.int64 of shape \(3, 4\); expected torch.bool"):
+        layer(ids, torch.ones(3, 4, dtype=torch.int64))
+    with pytest.raises(DataError, match=r"shape \(3, 3\); expected torch.bool of shape \(3, 4\)"):
+        layer(ids, torch.ones(3, 3, dtype=torch.bool))

@@ -103,9 +103,7 @@ class BiLM(nn.Module):
         With `max_steps`, a long batch is read in pieces of so many tokens, each direction carrying
         its state from piece to piece: the same layers, with the working memory of one piece.
         """
-        lengths = mask.sum(dim=1)
-        if not torch.equal(mask, prefix_mask(lengths, mask.shape[1])):
-            raise DataError("the mask has padding before a token; padding must end each row")
+        lengths = checked_lengths(mask, token_vectors)
         start = (state.forward, state.backward) if state else (None, None)
         forward, forward_state = self.forward_lstm.read(token_vectors, mask, start[0], max_steps)
         reverse = reversal(lengths, mask.shape[1])
@@ -122,6 +120,19 @@ class BiLM(nn.Module):
         )
         layers.masked_fill_(~mask[None, :, :, None], 0.0)
         return BiLMOutput(layers, mask, BiLMState(forward_state, backward_state))
+
+
+def checked_lengths(mask: Tensor, tokens: Tensor) -> Tensor:
+    """Return the lengths (B,) that the mask of tokens (B, T, n) says; refuse one that is wrong."""
+    if mask.dtype != torch.bool or mask.shape != tokens.shape[:2]:
+        raise DataError(
+            f"the mask is {mask.dtype} of shape {tuple(mask.shape)}; "
+            f"expected torch.bool of shape {tuple(tokens.shape[:2])}"
+        )
+    lengths: Tensor = mask.sum(dim=1)
+    if not torch.equal(mask, prefix_mask(lengths, mask.shape[1])):
+        raise DataError("the mask has padding before a token; padding must end each row")
+    return lengths
 
 
 def reversal(lengths: Tensor, width: int) -> Tensor:

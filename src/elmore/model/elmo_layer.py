@@ -12,7 +12,7 @@ from elmore.bilm_config import Norm
 from elmore.errors import DataError
 from elmore.model.bilm import BiLM
 from elmore.model.context import with_context_layer
-from elmore.model.frozen import FrozenBiLM
+from elmore.model.frozen import FrozenRunner, kernels_can_run
 from elmore.model.mix import ScalarMix
 
 
@@ -51,7 +51,7 @@ class ElmoLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.bilm = bilm.requires_grad_(not freeze)
-        self._frozen = FrozenBiLM(self.bilm)
+        self._frozen = FrozenRunner()
         self.keep_sentence_marks = keep_sentence_marks
         self.norm = norm
         self.context_layer = context_layer
@@ -75,8 +75,8 @@ class ElmoLayer(nn.Module):
     def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> ElmoLayerOutput:
         """Read the ids of sentences with their marks, (B, T + 2, n_ids)."""
         mask = (token_ids > 0).any(dim=2) if mask is None else mask
-        if token_ids.device.type == "cpu" and self._frozen.is_possible:
-            layers = self._frozen.layers(token_ids, mask)
+        if token_ids.device.type == "cpu" and kernels_can_run(self.bilm):
+            layers = self._frozen.layers(self.bilm, token_ids, mask)
         else:
             layers = self.bilm(token_ids, mask).layers
         if self.context_layer:

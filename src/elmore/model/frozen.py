@@ -1,9 +1,8 @@
 """A frozen network on a CPU, run by the kernels: tensors in and out, without gradients.
 
-Shapes: B sentences, T tokens (sentence marks included), N real tokens, L layers, D dim.
+Shapes: B sentences, T tokens (sentence marks included), L layers, D dim.
 """
 
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -11,45 +10,32 @@ import torch
 from torch import Tensor
 
 from elmore.engine.network import Network, Sentences
-from elmore.errors import DataError
-from elmore.model.bilm import BiLM, prefix_mask
+from elmore.model.bilm import BiLM, checked_lengths
 
 
-class FrozenBiLM:
-    """Runs a `BiLM` that takes no gradient; its weights are packed anew when they have changed."""
+class FrozenRunner:
+    """Runs a `BiLM` that takes no gradient; its weights are packed anew when they have changed.
 
-    def __init__(self, bilm: BiLM) -> None:
-        self.bilm = bilm
+    A change through `weight.data` in its place is not noticed, as autograd does not notice it.
+    """
+
+    def __init__(self) -> None:
         self._network: Network | None = None
-        self._weights: list[tuple[int, int]] = []
+        # The weights themselves, as a new one may get the id of one that went.
+        self._packed: list[tuple[Tensor, int, int]] = []
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "FrozenBiLM":
-        return type(self)(deepcopy(self.bilm, memo))
+    def __reduce__(self) -> Any:
+        return type(self), ()  # a copy packs the weights of a network of its own
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"bilm": self.bilm, "_network": None, "_weights": []}
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether the kernels can do it: on a CPU, in float32, where nothing learns."""
-        return all(
-            not weight.requires_grad
-            and weight.device.type == "cpu"
-            and weight.dtype == torch.float32
-            for weight in self.bilm.parameters()
-        )
-
-    def layers(self, token_ids: Tensor, mask: Tensor) -> Tensor:
+    def layers(self, bilm: BiLM, token_ids: Tensor, mask: Tensor) -> Tensor:
         """Return all layers, (L + 1, B, T, D), 0 at padding."""
-        lengths = mask.sum(dim=1)
-        if not torch.equal(mask, prefix_mask(lengths, mask.shape[1])):
-            raise DataError("the mask has padding before a token; padding must end each row")
-        network = self._current()
-        longest_first = np.argsort(-lengths.numpy(), kind="stable")
+        lengths = checked_lengths(mask, token_ids).numpy()
+        network = self._current(bilm)
+        longest_first = np.argsort(-lengths, kind="stable")
         rows, columns = np.nonzero(mask.numpy()[longest_first])
         rows = longest_first[rows]
         words, places = np.unique(token_ids.numpy()[rows, columns], axis=0, return_inverse=True)
-        n_tokens = lengths.numpy()[longest_first]
+        n_tokens = lengths[longest_first]
         sentences = Sentences(places.reshape(-1).astype(np.int32), n_tokens[n_tokens > 0])
         p, L = network.config.lstm.projection_dim, network.config.lstm.n_layers
         layers = np.zeros((L + 1, *mask.shape, 2 * p), np.float32)
@@ -58,9 +44,27 @@ class FrozenBiLM:
             layers[:, rows, columns] = output.layers
         return torch.from_numpy(layers)
 
-    def _current(self) -> Network:
-        weights = [(id(weight), weight._version) for weight in self.bilm.parameters()]
-        if self._network is None or weights != self._weights:
-            self._network = Network(self.bilm.config, self.bilm.arrays)
-            self._weights = weights
+    def _current(self, bilm: BiLM) -> Network:
+        weights = [(weight, weight.data_ptr(), weight._version) for weight in bilm.parameters()]
+        if self._network is None or not _are_same(weights, self._packed):
+            self._network = Network(bilm.config, bilm.arrays)
+            self._packed = weights
         return self._network
+
+
+def kernels_can_run(bilm: BiLM) -> bool:
+    """Return whether nothing learns, on a CPU, in float32."""
+    return all(
+        not weight.requires_grad
+        and weight.device.type == "cpu"
+        and weight.dtype == torch.float32
+        and not weight.is_inference()  # such have no version, so that changes could not be noticed
+        for weight in bilm.parameters()
+    )
+
+
+def _are_same(one: list[tuple[Tensor, int, int]], other: list[tuple[Tensor, int, int]]) -> bool:
+    return len(one) == len(other) and all(
+        a is b and at == was_at and version == old_version
+        for (a, at, version), (b, was_at, old_version) in zip(one, other, strict=True)
+    )
