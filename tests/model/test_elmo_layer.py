@@ -203,6 +203,17 @@ def test_what_the_kernels_cannot_run() -> None:
     torch.testing.assert_close(found, ElmoLayer(small_bilm())(ids).mixes[0], atol=2e-6, rtol=0)
 
 
+def test_weights_that_are_not_finite_are_refused() -> None:
+    bilm = small_bilm()
+    elmo = Elmo(Pretrained(bilm.config, bilm.arrays, "whitespace"))
+    with torch.no_grad():
+        elmo.bilm.forward_lstm.layers[0].bias[3] = torch.nan  # type: ignore[index]
+    with pytest.raises(DataError, match=r"forward_lstm.layers.0.bias of the network is not finite"):
+        ElmoLayer(elmo.bilm)(elmo.ids(TEXTS).ids)
+    with pytest.raises(DataError, match=r"forward_lstm.layers.0.bias of the network is not finite"):
+        elmo.with_bilm(elmo.bilm)
+
+
 @pytest.mark.parametrize("freeze", [True, False])
 def test_a_mask_of_another_kind_or_shape_is_refused(*, freeze: bool) -> None:
     layer = ElmoLayer(small_bilm(), freeze=freeze)

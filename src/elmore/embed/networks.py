@@ -7,9 +7,10 @@ from elmore.checks import one_of
 from elmore.engine.network import Network
 from elmore.engine.precision import PrecisionName, resolve_precision
 from elmore.engine.reader import Runs
-from elmore.errors import ConfigError
+from elmore.errors import ConfigError, DataError
 from elmore.extras import import_torch
 from elmore.formats import Pretrained
+from elmore.formats.arrays import not_finite
 
 if TYPE_CHECKING:
     from elmore.model.bilm import BiLM
@@ -49,4 +50,6 @@ def torch_bilm(model: Pretrained) -> "BiLM":
 def with_weights_of(model: Pretrained, bilm: "BiLM") -> Pretrained:
     """Return a model with the weights of a network in PyTorch, and so without its calibration."""
     arrays = {name: array.copy() for name, array in bilm.arrays.items()}
+    for name in not_finite(arrays):  # of which the kernels' bounds would make numbers
+        raise DataError(f"the weight {name} of the network is not finite; its training diverged")
     return replace(model, arrays=arrays, calibration=None)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from elmore.engine.network import Network, Sentences
+from elmore.errors import DataError
 from elmore.model.bilm import BiLM, checked_lengths
 
 
@@ -21,8 +22,8 @@ class FrozenRunner:
 
     def __init__(self) -> None:
         self._network: Network | None = None
-        # The weights themselves, as a new one may get the id of one that went.
-        self._packed: list[tuple[Tensor, int, int]] = []
+        self._weights: list[Tensor] = []  # held, as a new one may get the id of one that went
+        self._versions: list[tuple[int, int, int]] = []
 
     def __reduce__(self) -> Any:
         return type(self), ()  # a copy packs the weights of a network of its own
@@ -45,10 +46,13 @@ class FrozenRunner:
         return torch.from_numpy(layers)
 
     def _current(self, bilm: BiLM) -> Network:
-        weights = [(weight, weight.data_ptr(), weight._version) for weight in bilm.parameters()]
-        if self._network is None or not _are_same(weights, self._packed):
+        versions = [(id(one), one.data_ptr(), one._version) for one in bilm.parameters()]
+        if self._network is None or versions != self._versions:
+            for name, one in bilm.named_parameters():
+                if not one.isfinite().all():  # of which the kernels' bounds would make numbers
+                    raise DataError(f"the weight {name} of the network is not finite")
             self._network = Network(bilm.config, bilm.arrays)
-            self._packed = weights
+            self._weights, self._versions = list(bilm.parameters()), versions
         return self._network
 
 
@@ -60,11 +64,4 @@ def kernels_can_run(bilm: BiLM) -> bool:
         and weight.dtype == torch.float32
         and not weight.is_inference()  # such have no version, so that changes could not be noticed
         for weight in bilm.parameters()
-    )
-
-
-def _are_same(one: list[tuple[Tensor, int, int]], other: list[tuple[Tensor, int, int]]) -> bool:
-    return len(one) == len(other) and all(
-        a is b and at == was_at and version == old_version
-        for (a, at, version), (b, was_at, old_version) in zip(one, other, strict=True)
     )
