@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from elmore.bilm_config import LstmConfig, TokenEncoderConfig
+from elmore.bilm_config import CharCnnConfig, LstmConfig, Precision, TokenEncoderConfig
 from elmore.engine import parallel
 from elmore.engine.network import BiLMState, Network, Sentences
 from elmore.errors import DataError
@@ -210,6 +210,31 @@ def test_a_large_alphabet_makes_tables_of_the_characters_of_a_call(threads: int)
     ids = random_ids(bilm.config.token_encoder, 700)
     found = Network(bilm.config, arrays_of(bilm)).token_vectors(ids)
     close(found, TextbookNetwork(bilm).token_vectors(ids))
+
+
+LIMITS = {
+    "one of everything": (CharCnnConfig(1, ((1, 1),), 1, "relu", 3), LstmConfig(1, 1, 1)),
+    "filters as wide as a word": (CharCnnConfig(3, ((3, 16), (3, 17)), 0, "tanh", 3), LSTM),
+    "whole panels": (CharCnnConfig(64, ((7, 64),), 1, "relu", 7), LstmConfig(1, 64, 64)),
+    "deeper than a block": (CharCnnConfig(2, ((2, 257),), 1, "relu", 5), LstmConfig(2, 290, 259)),
+    "one character": (CharCnnConfig(2, ((2, 3),), 0, "relu", 5, "alphabet", 1), LSTM),
+}
+
+
+@pytest.mark.parametrize(("chars", "lstm"), LIMITS.values(), ids=LIMITS)
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_shapes_at_the_edges(chars: CharCnnConfig, lstm: LstmConfig, precision: Precision) -> None:
+    bilm = random_bilm(TokenEncoderConfig(chars), lstm)
+    for weight in bilm.parameters():
+        weight.clamp_(-0.3, 0.3)
+    network, textbook = Network(bilm.config, arrays_of(bilm), precision), TextbookNetwork(bilm)
+    ids = random_ids(bilm.config.token_encoder, 60)
+    ids[0] = 0
+    vectors, sentences = network.token_vectors(ids), random_sentences(60, [9, 2] * 30)
+    layers = network.read(vectors, sentences).layers
+    atol = 1e-5 if precision == "float32" else 0.1
+    np.testing.assert_allclose(vectors, textbook.token_vectors(ids), atol=atol)
+    np.testing.assert_allclose(layers, textbook.read(vectors, sentences).layers, atol=atol)
 
 
 def test_zero_states() -> None:
