@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -96,10 +97,25 @@ def test_the_server() -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-def test_names_that_need_it() -> None:
-    code = BLOCKED + "from elmore import ElmoLayer"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "elmore.ElmoLayer needs an extra: pip install 'elmore[torch]'" in done.stderr
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("from elmore import ElmoLayer", "elmore.ElmoLayer needs an extra: .*elmore[torch]"),
+        ("from elmore.tasks import Tagger", "elmore.tasks.Tagger needs an extra: .*elmore[tasks]"),
+    ],
+)
+def test_names_that_need_it(code: str, message: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, check=False
+    )
+    last = done.stderr.rstrip().rpartition("\n")[2]
+    assert re.search(message.replace("[", r"\["), last), done.stderr
+
+
+def test_a_task_that_is_served_needs_it(tmp_path: Path) -> None:
+    pytest.importorskip("fastapi")
+    message = elmore("serve", "--task", tmp_path, "--port", "0", folder=tmp_path, expected=2)
+    assert message == "elmore: serving a task needs an extra: pip install 'elmore[tasks]'\n"
 
 
 def test_python(tmp_path: Path) -> None:

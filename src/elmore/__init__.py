@@ -6,7 +6,7 @@ The names below are imported when they are first used, so that `import elmore` n
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from elmore.errors import MissingExtraError
+from elmore.extras import import_with_torch
 
 if TYPE_CHECKING:
     from elmore.embed import Elmo
@@ -43,12 +43,7 @@ def __getattr__(name: str) -> Any:
         return import_module("importlib.metadata").version("elmore")
     if name not in _HOMES:
         raise AttributeError(f"module 'elmore' has no attribute {name!r}")
-    try:
-        return getattr(import_module(_HOMES[name]), name)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise MissingExtraError(f"elmore.{name}", "torch") from None
+    return getattr(import_with_torch(_HOMES[name], f"elmore.{name}", "torch"), name)
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from elmore.embed import Elmo
 from elmore.errors import ConfigError
+from elmore.extras import import_with_torch
 from elmore.senses.index import OccurrenceIndex
 from elmore.serve.batching import Batcher
 from elmore.serve.limits import Limits
@@ -142,7 +143,7 @@ def _open_model(source: str | Path, limits: Limits) -> Elmo:
 def _load_task(
     name: str, folder: str, hashes: dict[str, ServedModel], limits: Limits
 ) -> tuple[Any, str | None]:
-    from elmore.tasks.catalogue import TASKS  # noqa: PLC0415  tasks are an extra
+    catalogue = import_with_torch("elmore.tasks.catalogue", "serving a task", "tasks")
     from elmore.tasks.saved import adapted_bilm, read_task_config  # noqa: PLC0415
 
     content = read_task_config(Path(folder))
@@ -151,7 +152,7 @@ def _load_task(
             f"the task {name} is of the kind {content.task!r}; a server takes "
             f"{', '.join(SERVED_TASKS)}"
         )
-    cls = TASKS[content.task].model
+    cls = catalogue.TASKS[content.task].model
     if content.elmo is None:
         return cls.load(folder), None
     origin, adapted = content.elmo, adapted_bilm(Path(folder))

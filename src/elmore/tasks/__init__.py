@@ -3,8 +3,9 @@
 Names are imported when first used, so that the settings of tasks can be read without torch.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from elmore.extras import import_with_torch
 
 if TYPE_CHECKING:
     from elmore.tasks.answer import QuestionAnswerer
@@ -64,7 +65,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     for module, names in _HOMES.items():
         if name in names:
-            return getattr(import_module(f"elmore.tasks.{module}"), name)
+            home = import_with_torch(f"elmore.tasks.{module}", f"elmore.tasks.{name}", "tasks")
+            return getattr(home, name)
     raise AttributeError(f"module 'elmore.tasks' has no attribute {name!r}")
 
 
