@@ -155,6 +155,15 @@ def test_refusals(parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.parquet"]
 
 
+def test_without_arrow_an_index_is_not_exported(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"exporting vectors needs .*elmore\[parquet\]"):
+        export(index, f"{tmp_path}/arrays/", layer=0)
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_with_a_colon(
     tiny_elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

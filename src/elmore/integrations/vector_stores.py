@@ -286,5 +286,5 @@ def _arrow() -> Any:
     try:
         import pyarrow  # noqa: PLC0415  an extra
     except ImportError:
-        raise MissingExtraError("a stream of Arrow", "parquet") from None
+        raise MissingExtraError("exporting vectors", "parquet") from None
     return pyarrow
