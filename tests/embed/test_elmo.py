@@ -1,6 +1,6 @@
 """What `Elmo` gives for what it is asked."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from elmore import Elmo, ScalarMix
+from elmore import Elmo, ElmoLayer, ScalarMix
 from elmore.bilm_config import BiLMConfig, LstmConfig, TokenEncoderConfig, WordTableConfig
 from elmore.errors import ConfigError, DataError
 from elmore.formats import Pretrained
@@ -135,6 +135,14 @@ def test_a_network_that_was_trained_has_vectors_of_its_own(tiny_model: Path, eng
     assert (tuned.mix, tuned.cache.max_words) == (elmo.mix, 9)
     (same,) = elmo.encode_tokens([["a", "b"]], layers="all")
     np.testing.assert_array_equal(same.vectors, before.vectors)
+
+
+def test_a_network_of_another_model_is_refused(tiny_elmo: Elmo) -> None:
+    lstm = replace(tiny_elmo.config.lstm, n_layers=1)
+    with pytest.raises(ConfigError, match="of another shape than the model"):
+        tiny_elmo.with_bilm(BiLM(replace(tiny_elmo.config, lstm=lstm)))
+    with pytest.raises(ConfigError, match="is of type ElmoLayer; expected a BiLM"):
+        tiny_elmo.with_bilm(ElmoLayer(tiny_elmo.bilm))  # type: ignore[arg-type]
 
 
 def test_no_texts(tiny_elmo: Elmo) -> None:

@@ -49,6 +49,18 @@ def torch_bilm(model: Pretrained) -> "BiLM":
 
 def with_weights_of(model: Pretrained, bilm: "BiLM") -> Pretrained:
     """Return a model with the weights of a network in PyTorch, and so without its calibration."""
+    import_torch("the network in PyTorch")
+    from elmore.model.bilm import BiLM  # noqa: PLC0415  torch is optional
+
+    if not isinstance(bilm, BiLM):
+        raise ConfigError(
+            f"the network is of type {type(bilm).__name__}; expected a BiLM, such as the .bilm of "
+            "an Elmo or of an ElmoLayer"
+        )
+    if bilm.config != model.config:
+        raise ConfigError(
+            "the network is of another shape than the model; give one that was made from it (.bilm)"
+        )
     arrays = {name: array.copy() for name, array in bilm.arrays.items()}
     for name in not_finite(arrays):  # of which the kernels' bounds would make numbers
         raise DataError(f"the weight {name} of the network is not finite; its training diverged")
