@@ -203,7 +203,7 @@ def _network(recipe: Recipe, text: CorpusStats) -> Iterator[str]:
     n_epochs = 5 if n_words < _SMALL_TEXT else 2 if n_words < 10 * _SMALL_TEXT else 1
     if training.n_epochs < n_epochs:
         yield (
-            f"The text is small, so more than {training.n_epochs:g} epochs pay off: "
+            f"The text is small, so more epochs than {training.n_epochs:g} pay off: "
             f"--n-epochs {n_epochs}, with --patience 5 for early stopping."
         )
     elif training.n_epochs > 10 and not training.patience:
