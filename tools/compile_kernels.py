@@ -100,7 +100,9 @@ def c_compiler(target: str | None = None) -> list[str] | None:
                 return command.split()
     if importlib.util.find_spec("ziglang") is None:
         return None
-    return [sys.executable, "-m", "ziglang", "cc", *(["-target", target] if target else [])]
+    # Without a target zig takes all instructions of this processor, which others may not have.
+    chosen = ["-target", target] if target else ["-mcpu=baseline"]
+    return [sys.executable, "-m", "ziglang", "cc", *chosen]
 
 
 def run(*command: object) -> None:
