@@ -17,7 +17,7 @@ from elmore.bilm_config import (
     TokenEncoderConfig,
     WordTableConfig,
 )
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 from elmore.formats import Pretrained
 from elmore.model.bilm import BiLM
 from elmore.model.frozen import kernels_can_run
@@ -126,6 +126,15 @@ def test_padding_must_come_last(tiny_elmo: Elmo) -> None:
     batch = tiny_elmo.ids(TEXTS)
     with pytest.raises(DataError, match="padding must end each row"):
         tiny_elmo.bilm(batch.ids, batch.mask.flip(1))
+
+
+def test_an_elmo_or_texts_are_refused(tiny_elmo: Elmo) -> None:
+    with pytest.raises(ConfigError, match="is of type Elmo; expected a BiLM, such as"):
+        ElmoLayer(tiny_elmo)  # type: ignore[arg-type]
+    layer = ElmoLayer(tiny_elmo.bilm)
+    for wrong, name in ((TEXTS, "list"), (tiny_elmo.ids(TEXTS), "TokenIds")):
+        with pytest.raises(DataError, match=f"the ids are of type {name}; expected a tensor"):
+            layer(wrong)
 
 
 def test_a_batch_without_marks_is_too_narrow(tiny_elmo: Elmo) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from elmore.bilm_config import Norm
-from elmore.errors import DataError
+from elmore.errors import ConfigError, DataError
 from elmore.model.bilm import BiLM
 from elmore.model.context import with_context_layer
 from elmore.model.frozen import FrozenRunner, kernels_can_run
@@ -50,6 +50,11 @@ class ElmoLayer(nn.Module):
         context_layer: bool = False,
     ) -> None:
         super().__init__()
+        if not isinstance(bilm, BiLM):
+            raise ConfigError(
+                f"the network is of type {type(bilm).__name__}; expected a BiLM, such as "
+                'Elmo.from_pretrained("en").bilm'
+            )
         self.bilm = bilm.requires_grad_(not freeze)
         self._frozen = FrozenRunner()
         self.keep_sentence_marks = keep_sentence_marks
@@ -74,6 +79,11 @@ class ElmoLayer(nn.Module):
 
     def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> ElmoLayerOutput:
         """Read the ids of sentences with their marks, (B, T + 2, n_ids)."""
+        if not isinstance(token_ids, Tensor):
+            raise DataError(
+                f"the ids are of type {type(token_ids).__name__}; expected a tensor, such as "
+                "elmo.ids(texts).ids"
+            )
         mask = (token_ids > 0).any(dim=2) if mask is None else mask
         if token_ids.device.type == "cpu" and kernels_can_run(self.bilm):
             layers = self._frozen.layers(self.bilm, token_ids, mask)
