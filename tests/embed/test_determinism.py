@@ -90,20 +90,14 @@ def test_each_direction_sees_only_its_own_side(
 def test_layer_0_knows_no_context_and_the_others_do(tiny_elmo: Elmo) -> None:
     river, money = tiny_elmo.encode_tokens([["river", "bank"], ["money", "bank"]], layers="all")
     difference = np.abs(river.vectors[:, 1] - money.vectors[:, 1]).max(axis=1)
-    assert difference[0] <= 5e-6
+    assert difference[0] == 0
     assert (difference[1:] > 1e-3).all()
 
 
-@pytest.mark.parametrize("budget", [1, 70])
-def test_a_long_text_in_pieces_equals_the_whole(tiny_elmo: Elmo, budget: int) -> None:
+def test_a_long_text_equals_the_textbook(tiny_elmo: Elmo) -> None:
     text = [f"word{i % 50}" for i in range(1500)]
-    (whole,), (pieces,), (fast,) = (
+    (fast,), (textbook,) = (
         elmo.encode_tokens([text], layers="all")
-        for elmo in (
-            Elmo(tiny_elmo.model, max_batch_tokens=100_000, engine="textbook"),
-            Elmo(tiny_elmo.model, max_batch_tokens=budget, engine="textbook"),
-            Elmo(tiny_elmo.model, max_batch_tokens=budget, engine="fast"),
-        )
+        for elmo in (tiny_elmo, Elmo(tiny_elmo.model, engine="textbook"))
     )
-    np.testing.assert_array_equal(pieces.vectors, whole.vectors)
-    np.testing.assert_allclose(fast.vectors, whole.vectors, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(fast.vectors, textbook.vectors, atol=1e-5, rtol=0)

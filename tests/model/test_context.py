@@ -124,17 +124,6 @@ def test_any_batch_gives_the_same(tiny_model: Path, layer: Any) -> None:
             np.testing.assert_allclose(one.vectors, other.vectors, atol=5e-6)
 
 
-def test_a_long_text_is_read_in_pieces(tiny_model: Path) -> None:
-    """Each direction carries its state over the pieces, so the middle of a text has both sides."""
-    text = [[f"w{k % 17}" for k in range(400)]]
-    whole = Elmo.from_pretrained(tiny_model, engine="textbook", max_batch_tokens=10_000)
-    (expected,) = whole.encode_tokens(text, layers="expected")
-    for options in ({"engine": "textbook", "max_batch_tokens": 7}, {"engine": "fast"}):
-        elmo = Elmo.from_pretrained(tiny_model, **options)  # type: ignore[arg-type]
-        (found,) = elmo.encode_tokens(text, layers="expected")
-        np.testing.assert_allclose(found.vectors, expected.vectors, atol=5e-6)
-
-
 def test_a_session_carries_its_state_into_them(tiny_elmo: Elmo) -> None:
     session, same = tiny_elmo.session(), tiny_elmo.session()
     half = tiny_elmo.dim // 2
