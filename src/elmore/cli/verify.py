@@ -25,8 +25,8 @@ _KINDS = {
 def verify(folder: str) -> None:
     """Check the files of a folder against their checksums; exit with 2 if one is damaged.
 
-    A line for each file: ok, damaged, or no checksum (such folders were written by earlier
-    versions; elmore convert adds checksums to models). JSON Lines in a pipe.
+    A line for each file: ok, damaged, or no checksum, as a model's config.json, which may be
+    edited by hand. JSON Lines in a pipe.
 
     Parameters
     ----------
