@@ -27,6 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,6 +47,8 @@ from elmore.corpus.config import CorpusConfig  # noqa: E402
 from elmore.corpus.prepare import prepare  # noqa: E402
 from elmore.corpus.shards import Corpus  # noqa: E402
 from elmore.engine.precision import has_bfloat16  # noqa: E402
+from elmore.formats import Pretrained  # noqa: E402
+from elmore.initial_weights import drawn_arrays  # noqa: E402
 from elmore.pretrain.config import TrainingConfig  # noqa: E402
 from elmore.pretrain.distributed import ProcessGroup  # noqa: E402
 from elmore.pretrain.trainer import Trainer  # noqa: E402
@@ -124,7 +127,9 @@ def measure(precision: Precision, n_rounds: int, folder: Path) -> dict[str, Any]
         evaluate_every=10**9, checkpoint_every=10**9,
     )  # fmt: skip
     torch.manual_seed(0)
-    trainer = Trainer(BiLM(SHAPE), corpus, training, folder, ProcessGroup())
+    drawn = drawn_arrays(SHAPE, np.random.default_rng(0))
+    model = Pretrained(SHAPE, drawn, "whitespace", corpus.vocab)
+    trainer = Trainer(model, corpus, training, folder, ProcessGroup())
     step = textbook(BiLM(SHAPE), corpus, trainer)
 
     def update() -> None:

@@ -19,15 +19,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from elmore.corpus.manifest import read_manifest
 from elmore.corpus.shards import Corpus
-from elmore.formats import Pretrained, write_native
+from elmore.engine.parallel import n_threads, set_n_threads
+from elmore.formats import write_native
 from elmore.pretrain import trainer as training_loop
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.initial_network import new_model
 from elmore.pretrain.learning_rate import learning_rate
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.static_start import fill_from_static, vectors_of
@@ -69,15 +68,15 @@ def measure(
     if n_tokens is not None:
         n_epoch_tokens = corpus.training.n_words + corpus.training.n_sentences
         training = replace(training, n_epochs=n_tokens / n_epoch_tokens)
-    bilm = new_bilm(recipe, corpus.vocab, None)
+    model = new_model(recipe, corpus.vocab, None)
     if recipe.static.static is not None:
         static = vectors_of(corpus.vocab, StaticVectors.load(recipe.static.static), recipe.static)
-        fill_from_static(bilm, corpus, static, recipe.static)
+        fill_from_static(model, corpus, static, recipe.static)
     folder.mkdir(parents=True, exist_ok=True)
     if n_tokens is not None:
-        trainer = training_loop.Trainer(bilm, corpus, training, folder, ProcessGroup())
+        trainer = training_loop.Trainer(model, corpus, training, folder, ProcessGroup())
     else:
-        trainer = TimedTrainer(bilm, corpus, training, folder, ProcessGroup())
+        trainer = TimedTrainer(model, corpus, training, folder, ProcessGroup())
         trainer.clock = Clock(seconds)
         training_loop.learning_rate = trainer.clock.learning_rate
     started = time.process_time()
@@ -85,19 +84,12 @@ def measure(
     cpu_s = time.process_time() - started
     score = trainer.held_out or trainer.score()
     n_tokens = trainer.update * trainer.tokens_per_update
-    model = Pretrained(
-        bilm.config,
-        bilm.arrays,
-        recipe.corpus.tokenizer,
-        corpus.vocab,
-        normalization=recipe.corpus.normalization,
-    )
-    write_native(model, folder / "model")
+    write_native(trainer.model, folder / "model")
     (folder / training_loop.LAST).unlink()
     (folder / training_loop.BEST).unlink(missing_ok=True)
     return {
-        "parameters": sum(p.numel() for p in bilm.parameters()),
-        "threads": torch.get_num_threads(),
+        "parameters": sum(array.size for array in model.arrays.values()),
+        "threads": n_threads(),
         "seconds": trainer.seconds,
         "tokens": n_tokens,
         "tokens_per_second": n_tokens / trainer.seconds,
@@ -128,10 +120,10 @@ def main() -> None:
     parser.add_argument("--recipe", default="small-cpu")
     parser.add_argument("--minutes", type=float, default=11.0)
     parser.add_argument("--tokens", type=int, help="read so much, instead of --minutes")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--threads", type=int, default=n_threads())
     parser.add_argument("--out", type=Path, default=Path("build/shapes"))
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
+    set_n_threads(arguments.threads)
     corpus = Corpus.load(arguments.corpus)
     for number, variant in enumerate(arguments.variants):
         made = read_manifest(arguments.corpus).config

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from elmore.cli.main import COMMANDS
+from tests.pretrain.small_runs import small_flags, write_text
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -78,6 +79,24 @@ for verb in sys.argv[1:]:
     for verb in verbs:
         assert f"Usage: elmore {verb}" in done.stdout
     assert "Korean sentences are rebuilt from the morphemes" in " ".join(done.stdout.split())
+
+
+def test_training_and_perplexity_do_without_torch(tmp_path: Path) -> None:
+    text, out = write_text(tmp_path / "text.txt"), tmp_path / "run"
+    code = """
+EXTRAS.add("torch")
+from elmore.cli.main import main
+try:
+    main()
+finally:
+    assert "torch" not in sys.modules
+"""
+    done = run(code, "pretrain", text, "--out", out, *small_flags(n_epochs=0.5, held_out=0.1))
+    assert done.returncode == 0, done.stderr
+    assert (out / "model/config.json").exists()
+    assert not (out / "tensorboard").exists()
+    done = run(code, "perplexity", out / "model", text)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_mistyped_command_is_one_line() -> None:

@@ -294,7 +294,7 @@ from elmore.pretrain.trainer import Trainer
 from elmore.corpus.manifest import read_manifest
 from elmore.pretrain.distributed import ProcessGroup
 from elmore.pretrain.recipes import read_recipe
-from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.initial_network import new_model
 
 word_ids.SHARD_WORDS = 2**17
 preparing.WordCounter = partial(preparing.WordCounter, max_in_memory=30_000)
@@ -305,8 +305,8 @@ with (folder / "text.txt").open("w") as file:
         file.write(" ".join(map(str, (10_000_000 ** rng.random(20)).astype(int))) + "\\n")
 corpus = preparing.prepare([folder / "text.txt"], folder / "corpus", CorpusConfig("whitespace"))
 recipe = read_recipe("tiny", {"batch_size": 64, "n_epochs": 1.0})
-bilm = new_bilm(recipe, corpus.vocab, None)
-trainer = Trainer(bilm, corpus, recipe.training, folder, ProcessGroup())
+model = new_model(recipe, corpus.vocab, None)
+trainer = Trainer(model, corpus, recipe.training, folder, ProcessGroup())
 for number in range(30):  # from all over the text
     trainer.update = number * trainer.n_updates // 30
     trainer._make_update(None, lambda report: None, stop=False)

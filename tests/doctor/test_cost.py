@@ -10,7 +10,7 @@ from elmore.doctor.cost import TrainingState
 from elmore.engine.training.lstm import DirectionTraining
 from elmore.kernels.packed import PackedMatrix
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.initial_network import new_model
 from elmore.pretrain.trainer import Trainer
 from tests.pretrain.small_runs import small
 
@@ -19,10 +19,10 @@ from tests.pretrain.small_runs import small
 def test_the_state_is_that_of_training(text: Path, tmp_path: Path, optimizer: str) -> None:
     recipe = small(optimizer=optimizer, frozen=("token_encoder",))
     corpus = prepare([text], tmp_path / "corpus", recipe.corpus)
-    bilm = new_bilm(recipe, corpus.vocab, None)
-    trainer = Trainer(bilm, corpus, recipe.training, tmp_path, ProcessGroup())
+    model = new_model(recipe, corpus.vocab, None)
+    trainer = Trainer(model, corpus, recipe.training, tmp_path, ProcessGroup())
     kept = TrainingState.of(recipe, len(corpus.vocab))
-    assert kept.weights == sum(p.nbytes for p in bilm.parameters())
+    assert kept.weights == sum(array.nbytes for array in model.arrays.values())
     assert kept.gradients == trainer.step.gradients.values.nbytes
     assert kept.optimizer == sum(tensor.nbytes for _, tensor in trainer.optimizer.state())
     assert kept.states == sum(state.h.nbytes + state.c.nbytes for state in trainer.states)

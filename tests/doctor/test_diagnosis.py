@@ -10,7 +10,7 @@ from elmore.corpus.prepare import prepare
 from elmore.doctor.diagnosis import Diagnosis, examine
 from elmore.errors import ConfigError, DataError
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.initial_network import new_model
 from elmore.pretrain.trainer import Trainer
 from tests.pretrain.small_runs import small
 
@@ -55,12 +55,12 @@ def test_it_counts_what_prepare_prepares(text: Path, tmp_path: Path) -> None:
 def test_it_makes_the_updates_that_training_makes(text: Path, tmp_path: Path) -> None:
     recipe = small(n_epochs=2.5, accumulate=2)
     corpus = prepare([text], tmp_path / "corpus", recipe.corpus)
-    bilm = new_bilm(recipe, corpus.vocab, None)
-    trainer = Trainer(bilm, corpus, recipe.training, tmp_path, ProcessGroup())
+    model = new_model(recipe, corpus.vocab, None)
+    trainer = Trainer(model, corpus, recipe.training, tmp_path, ProcessGroup())
     found = look(text, n_epochs=2.5, accumulate=2)
     assert found.n_windows == trainer.forward.n_windows
     assert found.n_updates == trainer.n_updates
-    assert found.n_parameters == sum(p.numel() for p in bilm.parameters())
+    assert found.n_parameters == sum(array.size for array in model.arrays.values())
     time = found.time
     assert time is not None
     assert time.training_s > found.n_updates * time.update_s > 0

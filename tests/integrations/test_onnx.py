@@ -23,7 +23,7 @@ from elmore.errors import ConfigError, MissingExtraError
 from elmore.formats import Pretrained, read_pretrained, write_native
 from elmore.integrations.onnx import export_onnx, to_onnx
 from elmore.model.bilm import BiLM
-from elmore.pretrain.initial_network import Start, new_bilm
+from elmore.pretrain.initial_network import Start, new_model
 from elmore.pretrain.recipes import read_recipe
 from elmore.text import Vocab
 from tests.cli.conftest import Refused, Run, elmore, refused  # noqa: F401
@@ -48,8 +48,8 @@ def model(config: BiLMConfig, *, words: bool = False) -> Pretrained:
 
 def fine_tuned(start: Pretrained) -> Pretrained:
     """A model of ELMoForManyLangs with a softmax, and a vocabulary of elmore's training."""
-    bilm = new_bilm(read_recipe("tiny"), Vocab(WORDS), Start(start, new_vocabulary=True))
-    return Pretrained(bilm.config, bilm.arrays, "whitespace", Vocab(WORDS), alphabet=start.alphabet)
+    tuned = new_model(read_recipe("tiny"), Vocab(WORDS), Start(start, new_vocabulary=True))
+    return replace(tuned, tokenizer="whitespace", normalization=None)
 
 
 MODELS = {

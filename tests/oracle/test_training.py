@@ -256,7 +256,7 @@ def test_the_state_is_carried() -> None:
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_a_repeated_text_is_learnt(sampled: bool) -> None:
-    bilm = make_bilm(seed=2).float()
+    bilm = make_bilm(seed=11).float()
     torch.manual_seed(5)
     spelling = torch.randint(1, 20, (V, C))
     text = torch.arange(B * (T + 1)).view(B, T + 1) * 3 % V  # word k is followed by k + 3

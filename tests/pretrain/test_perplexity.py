@@ -27,7 +27,7 @@ VOCAB = Vocab(["</S>", "w0", "<UNK>", "<S>", *WORDS[1:]])  # in no order that co
 
 
 def model(n_words: int | None = len(VOCAB)) -> Pretrained:
-    torch.manual_seed(4)
+    torch.manual_seed(5)
     config = BiLMConfig(
         TokenEncoderConfig(CharCnnConfig(4, ((1, 8), (2, 8)), 1, "relu", max_characters=12)),
         LstmConfig(2, 12, 6),

@@ -189,7 +189,7 @@ def test_training_ends_where_nothing_is_gained(tmp_path: Path) -> None:
     assert best > 0
     assert len(means) == best + 1 + 3
     last = updates_of(folder)[-1]["update"]
-    assert last == measured[-1]["update"] == 5 * len(means) < 200
+    assert last == measured[-1]["update"] == 5 * len(means) < 300
 
     assert run.held_out is not None
     assert run.held_out.mean == min(means)

@@ -28,8 +28,8 @@ from elmore.pretrain.step import (
     Window,
     zero_states,
 )
-from elmore.pretrain.trainer import arrays_of
 from elmore.text import ALPHABET_MARKS, IdEncoder, Vocab
+from tests.engine.networks import arrays_of
 from tests.oracle.training import Batch, Masks, Sampled, textbook_loss
 
 B, T, V = 5, 7, 60

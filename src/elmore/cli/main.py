@@ -60,7 +60,7 @@ def make_app(command: str | None = None) -> App:
 
 
 # The extra that brings torch for a command; other commands that need it are those of tasks.
-_EXTRAS = {"doctor": "pretrain", "export": "onnx", "pretrain": "pretrain"}
+_EXTRAS = {"export": "onnx"}
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from elmore.pretrain.batches import Streams
 from elmore.pretrain.checkpoint import Checkpoint, write_checkpoint
 from elmore.pretrain.config import Recipe, TrainingConfig
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.initial_network import new_bilm
+from elmore.pretrain.initial_network import new_model
 from elmore.pretrain.trainer import Trainer
 
 _NEVER = 10**9
@@ -90,14 +90,14 @@ class DryRun:
         self, recipe: Recipe, state: TrainingState, seconds: float, on_progress: OnStage
     ) -> Pace:
         """Time each part, in about so many seconds."""
-        bilm = new_bilm(recipe, self.corpus.vocab, None)
+        model = new_model(recipe, self.corpus.vocab, None)
 
         def trainer(n_steps: int) -> _DryRunTrainer:
             config = replace(
                 recipe.training, unroll_steps=n_steps, accumulate=1, n_epochs=1e6,
                 patience=0, evaluate_every=_NEVER, checkpoint_every=_NEVER,
             )  # fmt: skip
-            return _DryRunTrainer(bilm, self.corpus, config, self.folder, ProcessGroup())
+            return _DryRunTrainer(model, self.corpus, config, self.folder, ProcessGroup())
 
         n_unrolled = recipe.training.unroll_steps
         update_s = per_step_s = _median_s(trainer(1), seconds / 10, on_progress)

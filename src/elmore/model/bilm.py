@@ -9,11 +9,13 @@ D = 2p. `mask` (B, T) is true at real tokens; padding is at the end of a row.
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from elmore.bilm_config import BiLMConfig
 from elmore.errors import DataError
+from elmore.initial_weights import drawn_arrays
 from elmore.kernels.library import Arrays
 from elmore.model.lstm import LstmStack, LstmState
 from elmore.model.softmax import Softmax
@@ -55,6 +57,10 @@ class BiLM(nn.Module):
         self.softmax = (
             None if config.n_softmax_words is None else Softmax(config.n_softmax_words, p)
         )
+        if not next(self.parameters()).is_meta:
+            random = np.random.default_rng(int(torch.randint(2**62, ())))
+            drawn = drawn_arrays(config, random)
+            self.load_state_dict({name: torch.from_numpy(array) for name, array in drawn.items()})
 
     @classmethod
     def from_arrays(cls, config: BiLMConfig, arrays: Arrays) -> "BiLM":

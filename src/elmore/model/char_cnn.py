@@ -44,28 +44,6 @@ class CharCnn(nn.Module):
         )
         self.highways = nn.ModuleList(Highway(config.n_filters) for _ in range(config.n_highway))
 
-    def reset_parameters(self) -> None:
-        """Draw the weights as bilm-tf does."""
-        nn.init.uniform_(self.embedding.weight, -1.0, 1.0)
-        with torch.no_grad():
-            self.embedding.weight[0] = 0.0
-        for convolution in self.convolutions:
-            assert isinstance(convolution, nn.Conv1d)
-            if self.activation == "relu":
-                nn.init.uniform_(convolution.weight, -0.05, 0.05)
-            else:
-                fan_in = convolution.kernel_size[0] * convolution.in_channels
-                nn.init.normal_(convolution.weight, std=fan_in**-0.5)
-            assert convolution.bias is not None
-            nn.init.zeros_(convolution.bias)
-        linears = [module for module in self.modules() if isinstance(module, nn.Linear)]
-        for linear in linears:
-            nn.init.normal_(linear.weight, std=linear.in_features**-0.5)
-            nn.init.zeros_(linear.bias)
-        for highway in self.highways:
-            assert isinstance(highway, Highway)
-            nn.init.constant_(highway.gate.bias, -2.0)
-
     def forward(self, char_ids: Tensor) -> Tensor:
         """Encode words; any leading dimensions will do, (..., C) -> (..., F)."""
         words = char_ids.reshape(-1, char_ids.shape[-1])

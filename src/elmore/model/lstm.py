@@ -38,19 +38,6 @@ class LstmLayer(nn.Module):
         self.recurrent_weight = nn.Parameter(torch.empty(4 * c, p))
         self.bias = nn.Parameter(torch.empty(4 * c))
         self.projection = nn.Parameter(torch.empty(p, c)) if config.has_projection else None
-        if not self.bias.is_meta:
-            self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the weights: Glorot's uniform, TensorFlow's default."""
-        both = torch.empty(self.bias.shape[0], 2 * self.input_weight.shape[1])  # one matrix there
-        nn.init.xavier_uniform_(both)
-        with torch.no_grad():
-            self.input_weight.copy_(both[:, : both.shape[1] // 2])
-            self.recurrent_weight.copy_(both[:, both.shape[1] // 2 :])
-        nn.init.zeros_(self.bias)
-        if self.projection is not None:
-            nn.init.xavier_uniform_(self.projection)
 
     def forward(
         self, x: Tensor, mask: Tensor, h: Tensor, c: Tensor

@@ -12,13 +12,6 @@ class Softmax(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(n_words, projection_dim))
         self.bias = nn.Parameter(torch.empty(n_words))
-        if not self.bias.is_meta:
-            self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the weights as bilm-tf does."""
-        nn.init.normal_(self.weight, std=self.weight.shape[1] ** -0.5)
-        nn.init.zeros_(self.bias)
 
     def forward(self, states: Tensor, words: Tensor) -> Tensor:
         """Return the log-probability of each word (N,) after its state (N, p)."""

@@ -21,22 +21,6 @@ class TokenEncoder(nn.Module):
         self.projection = None if n_projected is None else nn.Linear(n_projected, projection_dim)
         words = config.words
         self.words = None if words is None else empty_embedding(words.n_words, words.dim)
-        if not next(self.parameters()).is_meta:
-            self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw the weights as bilm-tf does."""
-        if self.char_cnn is not None:
-            self.char_cnn.reset_parameters()
-        if self.projection is not None:
-            nn.init.normal_(self.projection.weight, std=self.projection.in_features**-0.5)
-            nn.init.zeros_(self.projection.bias)
-        if self.words is None:
-            return
-        if self.adds and self.char_cnn is not None:
-            nn.init.zeros_(self.words.weight)  # where static vectors may be filled in
-        else:
-            nn.init.normal_(self.words.weight)
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """Encode tokens, (..., n_ids) -> (..., p); see `TokenEncoderConfig` for their ids."""

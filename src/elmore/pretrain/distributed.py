@@ -10,11 +10,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
 from elmore.errors import ConfigError, ConnectionLostError
+from elmore.extras import import_torch
 from elmore.kernels.library import Array
 
 _TIMEOUT = timedelta(days=1)  # the others wait while the first prepares the corpus
@@ -30,17 +33,16 @@ class ProcessGroup:
                 f"WORLD_SIZE is {self.size}, but RANK is not set; start several processes with "
                 "torchrun, or unset WORLD_SIZE"
             )
+        several = "a run of several processes"
+        has_torch = self.size > 1 or find_spec("torch") is not None
+        self._torch = import_torch(several) if has_torch else None
         self.device = "cpu"
-        if find_spec("torch") is not None:
-            import torch  # noqa: PLC0415  not everywhere
-
-            if torch.cuda.is_available():
-                self.device = f"cuda:{_number('LOCAL_RANK', '0')}"
+        if self._torch is not None and self._torch.cuda.is_available():
+            self.device = f"cuda:{_number('LOCAL_RANK', '0')}"
         if self.size > 1:
-            import torch.distributed as dist  # noqa: PLC0415
-
-            if not dist.is_initialized():
-                dist.init_process_group("gloo", timeout=_TIMEOUT)
+            self._distributed = import_module("torch.distributed")
+            if not self._distributed.is_initialized():
+                self._distributed.init_process_group("gloo", timeout=_TIMEOUT)
 
     @property
     def is_first(self) -> bool:
@@ -59,42 +61,38 @@ class ProcessGroup:
     def sum(self, values: Array) -> Array:
         """Sum a contiguous array over all processes, in place."""
         if self.size > 1:
-            import torch  # noqa: PLC0415
-
             assert values.flags.c_contiguous
             with _saying_who_left():
-                torch.distributed.all_reduce(torch.from_numpy(values))
+                self._distributed.all_reduce(self._tensor(values))
         return values
 
     def gather(self, values: Array, axis: int = 0) -> Array:
         """Concatenate the arrays of all processes, which have the same shape."""
         if self.size == 1:
             return values
-        import torch  # noqa: PLC0415
-
         parts = [np.empty_like(values, order="C") for _ in range(self.size)]
         with _saying_who_left():
-            torch.distributed.all_gather(
-                [torch.from_numpy(part) for part in parts],
-                torch.from_numpy(np.ascontiguousarray(values)),
+            self._distributed.all_gather(
+                [self._tensor(part) for part in parts],
+                self._tensor(np.ascontiguousarray(values)),
             )
         return np.concatenate(parts, axis=axis)
 
     def wait(self) -> None:
         """Wait for all processes."""
         if self.size > 1:
-            import torch.distributed as dist  # noqa: PLC0415
-
             with _saying_who_left():
-                dist.barrier()
+                self._distributed.barrier()
 
     def close(self) -> None:
         """Leave the group."""
-        if self.size > 1:
-            import torch.distributed as dist  # noqa: PLC0415
+        if self.size > 1 and self._distributed.is_initialized():
+            self._distributed.destroy_process_group()
 
-            if dist.is_initialized():
-                dist.destroy_process_group()
+    def _tensor(self, values: Array) -> Any:
+        """Return a tensor in the memory of an array."""
+        assert self._torch is not None
+        return self._torch.from_numpy(values)
 
 
 @contextmanager

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from elmore.bilm_config import CharCnnConfig, LstmConfig
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, FormatError
 from elmore.formats import Pretrained
-from elmore.model.bilm import BiLM
+from elmore.initial_weights import drawn_arrays
+from elmore.kernels.library import Floats
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.recipes import read_recipe
 from elmore.pretrain.static_start import fill_from_static, fill_new_words
@@ -34,41 +34,45 @@ class Start:
     """Whether the softmax gets the words of the new text; rows of words in both are kept."""
 
 
-def new_bilm(recipe: Recipe, vocab: Vocab, start: Start | None) -> BiLM:
-    """Initialize a network by the recipe's seed, or by a trained one with the rows it needs."""
-    torch.manual_seed(recipe.training.seed)
-    if start is None:
-        return BiLM(recipe.bilm_config(len(vocab)))
-    trained = start.model
-    encoder = trained.config.token_encoder
-    if encoder.words is not None:
-        words = dataclasses.replace(encoder.words, n_words=len(vocab))
-        encoder = dataclasses.replace(encoder, words=words)
-    bilm = BiLM(
-        dataclasses.replace(trained.config, token_encoder=encoder, n_softmax_words=len(vocab))
-    )
-    weights = BiLM.from_arrays(trained.config, trained.arrays).state_dict()
-    new_weights = row_weights(bilm.state_dict())
-    by_word = {name: weights.pop(name) for name in new_weights if name in weights}
-    bilm.load_state_dict(weights, strict=False)
-    if start.model.vocab is not None:
+def new_model(recipe: Recipe, vocab: Vocab, start: Start | None) -> Pretrained:
+    """Initialize a model by the recipe's seed, or by a trained one with the rows it needs."""
+    random = np.random.default_rng(recipe.training.seed)
+    config = recipe.bilm_config(len(vocab))
+    if start is not None:
+        trained = start.model
+        encoder = trained.config.token_encoder
         if encoder.words is not None:
-            name = "token_encoder.words.weight"
-            # A word that is new to the model starts with the row that it had there until now.
-            ids = torch.from_numpy(start.model.encoder.word_ids(vocab.words))
-            new_weights[name][ids > 0] = by_word.pop(name)[ids[ids > 0] - 1]
-        _take_rows(new_weights, vocab, by_word, start.model.vocab)
-    return bilm
+            words = dataclasses.replace(encoder.words, n_words=len(vocab))
+            encoder = dataclasses.replace(encoder, words=words)
+        config = dataclasses.replace(
+            trained.config, token_encoder=encoder, n_softmax_words=len(vocab)
+        )
+    arrays = drawn_arrays(config, random)
+    if start is not None:
+        of_rows = row_weights(arrays)
+        for name, array in trained.arrays.items():
+            if name not in of_rows:
+                arrays[name] = np.array(array, np.float32)
+        if trained.vocab is not None:
+            _take_rows(of_rows, vocab, trained)
+    return Pretrained(
+        config, arrays, recipe.corpus.tokenizer, vocab, normalization=recipe.corpus.normalization,
+        alphabet=None if start is None else start.model.alphabet,
+    )  # fmt: skip
 
 
-def _take_rows(
-    weights: Mapping[str, Tensor], vocab: Vocab, old: Mapping[str, Tensor], old_vocab: Vocab
-) -> None:
+def _take_rows(of_rows: Mapping[str, Floats], vocab: Vocab, trained: Pretrained) -> None:
     """Copy the rows of the words that both vocabularies have."""
-    shared = [word for word in vocab if word in old_vocab]
-    rows, old_rows = (torch.from_numpy(v.encode(shared)) for v in (vocab, old_vocab))
-    for name, weight in old.items():
-        weights[name][rows] = weight[old_rows]
+    assert trained.vocab is not None
+    shared = [word for word in vocab if word in trained.vocab]
+    rows, old_rows = vocab.encode(shared), trained.vocab.encode(shared)
+    for name, array in of_rows.items():
+        if name == "token_encoder.words.weight":
+            # A word that is new to the model starts with the row that it had there until now.
+            ids = trained.encoder.word_ids(vocab.words)
+            array[ids > 0] = trained.arrays[name][ids[ids > 0] - 1]
+        elif name in trained.arrays:
+            array[rows] = trained.arrays[name][old_rows]
 
 
 def recipe_of_start(name: str, changes: Mapping[str, Any], start: Start) -> Recipe:
@@ -104,15 +108,15 @@ def check_start(start: Start, name: str) -> None:
 
 
 def fill(
-    bilm: BiLM, corpus: Corpus, recipe: Recipe, start: Start | None, static: StaticVectors
+    model: Pretrained, corpus: Corpus, recipe: Recipe, start: Start | None, static: StaticVectors
 ) -> None:
     """Initialize words by static vectors: all words, or those new to a model."""
     if start is None:
-        fill_from_static(bilm, corpus, static, recipe.static)
+        fill_from_static(model, corpus, static, recipe.static)
         return
     if start.model.vocab is not None:
-        fill_new_words(bilm, corpus.vocab, start.model.vocab, static)
+        fill_new_words(model, corpus.vocab, start.model.vocab, static)
     is_new = start.model.vocab is None or start.model.config.n_softmax_words is None
     if is_new and "softmax" in recipe.static.static_fills:
         softmax_alone = dataclasses.replace(recipe.static, static_fills=("softmax",))
-        fill_from_static(bilm, corpus, static, softmax_alone)
+        fill_from_static(model, corpus, static, softmax_alone)

@@ -96,7 +96,7 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _tensorboard(folder: Path) -> Any:
-    if find_spec("tensorboard") is None:  # an extra
+    if find_spec("tensorboard") is None or find_spec("torch") is None:  # extras
         return None
     from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  only if installed
 

@@ -39,7 +39,7 @@ from elmore.metadata import convert_metadata
 from elmore.pretrain.checkpoint import read_checkpoint, remove_unfinished_checkpoint
 from elmore.pretrain.config import Recipe
 from elmore.pretrain.distributed import ProcessGroup
-from elmore.pretrain.initial_network import Start, fill, new_bilm
+from elmore.pretrain.initial_network import Start, fill, new_model
 from elmore.pretrain.memory import check_memory
 from elmore.pretrain.metrics import CURVE, METRICS, TENSORBOARD, draw_curve
 from elmore.pretrain.perplexity import Score, calibration_of
@@ -121,11 +121,10 @@ def pretrain(
             corpus = corpus or Corpus.load(folder / CORPUS)
             if start is None:
                 check_memory(recipe.bilm_config(len(corpus.vocab)))
-            bilm = new_bilm(recipe, corpus.vocab, start)
+            model = new_model(recipe, corpus.vocab, start)
             if recipe.static.static is not None:
-                fill(bilm, corpus, recipe, start, StaticVectors.load(folder / STATIC))
-            alphabet = start.model.alphabet if start else None
-            trainer = Trainer(bilm, corpus, recipe.training, folder, processes, alphabet=alphabet)
+                fill(model, corpus, recipe, start, StaticVectors.load(folder / STATIC))
+            trainer = Trainer(model, corpus, recipe.training, folder, processes)
             trainer.train(on_update)
             run = _finish(trainer, recipe)
             if processes.is_first:
@@ -279,7 +278,7 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
         facts = convert_metadata(checkpoint.facts, BestFacts, best)
         check_arrays(
             {name: array.shape for name, array in checkpoint.arrays.items()},
-            array_shapes(trainer.bilm.config),
+            array_shapes(trainer.model.config),
             best,
         )
         for name, array in trainer.parameters.arrays.items():
@@ -303,16 +302,7 @@ def _finish(trainer: Trainer, recipe: Recipe) -> PretrainResult:
             "unknown_rate": score.unknown_rate,
             "predictions": score.n_predictions,
         }
-    bilm = trainer.bilm.eval()
-    model = Pretrained(
-        bilm.config,
-        bilm.arrays,
-        recipe.corpus.tokenizer,
-        trainer.corpus.vocab,
-        training,
-        recipe.corpus.normalization,
-        alphabet=trainer.alphabet,
-    )
+    model = replace(trainer.model, training=training)
     model = replace(model, calibration=calibration_of(model, trainer.corpus))
     return PretrainResult(model, score, trainer.seconds)
 

@@ -19,8 +19,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from elmore.corpus.config import N_MARKS
 from elmore.corpus.files import fingerprint
@@ -29,7 +27,8 @@ from elmore.corpus.prepare import OnStage
 from elmore.corpus.shards import Corpus
 from elmore.engine.parameters import row_weights
 from elmore.errors import ConfigError, DataError, MissingExtraError, shown
-from elmore.model.bilm import BiLM
+from elmore.formats import Pretrained
+from elmore.kernels.library import Floats
 from elmore.pretrain.config import StaticConfig
 from elmore.pretrain.recipes import StaticRecord, static_name
 from elmore.static import StaticVectors
@@ -119,40 +118,37 @@ def vectors_of(vocab: Vocab, static: StaticVectors, config: StaticConfig) -> Sta
 
 
 def fill_from_static(
-    bilm: BiLM, corpus: Corpus, static: StaticVectors, config: StaticConfig
+    model: Pretrained, corpus: Corpus, static: StaticVectors, config: StaticConfig
 ) -> None:
-    """Initialize the words of an untrained biLM by their static vectors."""
-    p = bilm.config.lstm.projection_dim
-    rows = torch.from_numpy(corpus.vocab.encode(static.vocab.words))
-    vectors = torch.from_numpy(_to_dim(static.vectors.astype(np.float64), p)).float()
-    encoder, softmax = bilm.token_encoder, bilm.softmax
-    with torch.no_grad():
-        if "word_table" in config.static_fills and encoder.words is not None and encoder.adds:
-            encoder.words.weight[rows] = config.static_scale * vectors
-        if "softmax" in config.static_fills and softmax is not None:
-            softmax.weight[rows] = p**-0.5 * vectors
-            softmax.bias.copy_(log_unigrams(corpus))
+    """Initialize the words of an untrained model by their static vectors."""
+    p, encoder = model.config.lstm.projection_dim, model.config.token_encoder
+    rows = corpus.vocab.encode(static.vocab.words)
+    vectors = _to_dim(static.vectors.astype(np.float64), p).astype(np.float32)
+    if "word_table" in config.static_fills and encoder.words and encoder.combine == "add":
+        model.arrays["token_encoder.words.weight"][rows] = config.static_scale * vectors
+    if "softmax" in config.static_fills:
+        model.arrays["softmax.weight"][rows] = p**-0.5 * vectors
+        model.arrays["softmax.bias"][:] = log_unigrams(corpus)
 
 
-def fill_new_words(bilm: BiLM, vocab: Vocab, known: Vocab, static: StaticVectors) -> None:
-    """Initialize words that are new to a trained biLM by the map of its own words' vectors."""
-    is_known = torch.tensor([word in known for word in static.vocab])
+def fill_new_words(model: Pretrained, vocab: Vocab, known: Vocab, static: StaticVectors) -> None:
+    """Initialize words that are new to a trained model by the map of its own words' vectors."""
+    is_known = np.array([word in known for word in static.vocab])
     if not is_known.any():
         return
-    rows = torch.from_numpy(vocab.encode(static.vocab.words))
+    rows = vocab.encode(static.vocab.words)
     given = static.vectors.astype(np.float64)
-    vectors = torch.from_numpy(_scaled(given - given.mean(axis=0)))
-    x = torch.cat([vectors, torch.ones(len(vectors), 1, dtype=torch.float64)], dim=1)
+    vectors = _scaled(given - given.mean(axis=0))
+    x = np.concatenate([vectors, np.ones((len(vectors), 1))], axis=1)
     x_known = x[is_known]
-    squares = x_known.T @ x_known + _RIDGE * torch.eye(x.shape[1])
-    for weight in row_weights(bilm.state_dict()).values():
-        if weight.dim() == 2:
-            right = x_known.T @ weight[rows[is_known]].double()
-            linear_map = torch.linalg.solve(squares, right)
-            weight[rows[~is_known]] = (x[~is_known] @ linear_map).float()
+    squares = x_known.T @ x_known + _RIDGE * np.eye(x.shape[1])
+    for weight in row_weights(model.arrays).values():
+        if weight.ndim == 2:
+            linear_map = np.linalg.solve(squares, x_known.T @ weight[rows[is_known]])
+            weight[rows[~is_known]] = x[~is_known] @ linear_map
 
 
-def log_unigrams(corpus: Corpus) -> Tensor:
+def log_unigrams(corpus: Corpus) -> Floats:
     """Return the log unigram probability of each word as a target of training, (V,)."""
     n_words = len(corpus.vocab)
     counts = np.zeros(n_words + 1, np.int64)
@@ -162,8 +158,8 @@ def log_unigrams(corpus: Corpus) -> Tensor:
     counts[corpus.unknown] += counts[n_words]  # every word outside the vocabulary
     counts = 2 * counts[:n_words]  # a word is predicted in both directions, a mark in one
     counts[corpus.vocab.encode([BEGIN_SENTENCE, END_SENTENCE])] += corpus.training.n_sentences
-    smoothed = torch.from_numpy(counts + 1).double()
-    return (smoothed / smoothed.sum()).log().float()
+    logarithms: Floats = np.log((counts + 1) / (counts + 1).sum()).astype(np.float32)
+    return logarithms
 
 
 def _sentences(corpus: Corpus) -> Iterator[list[str]]:

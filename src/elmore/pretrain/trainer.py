@@ -8,7 +8,7 @@ same result: whatever an update needs is a function of its number or is in the c
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +16,6 @@ from typing import Annotated
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from elmore.corpus.manifest import Count
 from elmore.corpus.shards import Corpus
@@ -28,7 +27,6 @@ from elmore.formats import Pretrained
 from elmore.kernels.gradients import norm
 from elmore.kernels.library import Array
 from elmore.metadata import convert_metadata
-from elmore.model.bilm import BiLM
 from elmore.pretrain.batches import Streams
 from elmore.pretrain.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from elmore.pretrain.config import TrainingConfig
@@ -46,7 +44,6 @@ from elmore.pretrain.step import (
     Update,
     zero_states,
 )
-from elmore.text import Vocab
 
 LAST, BEST = "last.safetensors", "best.safetensors"
 _CURVE_EVERY_S = 10
@@ -101,18 +98,15 @@ class Trainer:
 
     def __init__(
         self,
-        bilm: BiLM,
+        model: Pretrained,
         corpus: Corpus,
         config: TrainingConfig,
         folder: Path,
         processes: ProcessGroup,
-        *,
-        alphabet: Vocab | None = None,
     ) -> None:
-        """Take the alphabet of a model that has one."""
-        assert bilm.softmax is not None
-        self.bilm, self.corpus, self.config = bilm, corpus, config
-        self.folder, self.processes, self.alphabet = folder, processes, alphabet
+        """Take the initial model, whose arrays stay as they are."""
+        shape = model.config
+        self.corpus, self.config, self.folder, self.processes = corpus, config, folder, processes
         streams = processes.streams(config.batch_size)
         self.forward = Streams(corpus, config, "forward", streams)
         self.backward = Streams(corpus, config, "backward", streams)
@@ -123,11 +117,12 @@ class Trainer:
                 "batches; accumulate fewer, or use more text or more epochs"
             )
         self.n_updates = max(1, int(n_windows / config.accumulate))
-        self.parameters = Parameters(arrays_of(bilm), config.frozen)
-        for name, weight in bilm.named_parameters():  # the network is always up to date
-            weight.data = torch.from_numpy(self.parameters.arrays[name])
+        arrays = {name: np.array(array, np.float32) for name, array in model.arrays.items()}
+        self.parameters = Parameters(arrays, config.frozen)
+        self.model = replace(model, arrays=self.parameters.arrays)
+        """The model with the current weights."""
         self.step = _step(processes.device)(
-            bilm.config, self.parameters, config, corpus.id_encoder(bilm.config, alphabet),
+            shape, self.parameters, config, corpus.id_encoder(shape, model.alphabet),
             unknown=corpus.unknown, streams=streams, gather=processes.gather,
         )  # fmt: skip
         self.weights = {
@@ -135,7 +130,7 @@ class Trainer:
             **row_weights(self.parameters.arrays, config.frozen),
         }
         self.optimizer = Optimizer(self.weights, config.optimizer, weight_decay=config.weight_decay)
-        self.states = zero_states(bilm.config, streams.stop - streams.start)
+        self.states = zero_states(shape, streams.stop - streams.start)
         self.update = 0
         self.n_since_best = 0
         self.held_out: Score | None = None
@@ -305,15 +300,8 @@ class Trainer:
 
     def score(self) -> Score:
         """Measure held-out perplexity with the current weights."""
-        model = Pretrained(
-            self.bilm.config,
-            self.parameters.arrays,
-            "whitespace",
-            self.corpus.vocab,
-            alphabet=self.alphabet,
-        )
         n_words = self.config.max_held_out_tokens
-        return score_split(model, self.corpus, self.corpus.held_out, n_words)
+        return score_split(self.model, self.corpus, self.corpus.held_out, n_words)
 
     def _save(self, metrics: Metrics | None) -> None:
         """Write the last checkpoint, in the first process."""
@@ -377,11 +365,6 @@ def _step(device: str) -> Callable[..., Step]:
     from elmore.pretrain.autograd_step import AutogradStep  # noqa: PLC0415  needs torch
 
     return partial(AutogradStep, device=device)
-
-
-def arrays_of(bilm: BiLM) -> dict[str, npt.NDArray[np.float32]]:
-    """Return the weights of a network by name, in its own memory."""
-    return {name: tensor.numpy() for name, tensor in bilm.state_dict().items()}
 
 
 def _numbers(numbers: list[float]) -> npt.NDArray[np.float64]:
