@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Group, Parameter
 
@@ -41,17 +41,30 @@ DEFAULT_DATA = DataFlags()
 
 def read_examples(task: str, path: Path, flags: DataFlags) -> "Examples":
     """Read a file of examples of a task."""
+    if task == "tag":
+        return read_tags(path, flags)
     from elmore.tasks.catalogue import TASKS
 
     arguments.check_choice("--format", flags.format, TASKS[task].formats)
     options: dict[str, Any] = {"format": flags.format}
     if task == "classify":
         options |= {"text_field": flags.text_field, "label_field": flags.label_field}
-    elif task == "tag":
-        options |= {"token_column": flags.token_column, "tag_column": flags.tag_column}
     elif task == "pair":
         options |= {
             "text_fields": (flags.first_field, flags.second_field),
             "label_field": flags.label_field,
         }
     return TASKS[task].read(path, **options)
+
+
+def read_tags(path: Path, flags: DataFlags) -> "Examples":
+    """Read a file of tagged sentences, which needs no torch."""
+    from elmore.tasks.readers import TagFormat, read_tagged
+
+    arguments.check_choice("--format", flags.format, TagFormat)
+    return read_tagged(
+        path,
+        format=cast("TagFormat", flags.format),
+        token_column=flags.token_column,
+        tag_column=flags.tag_column,
+    )

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from elmore.cli import arguments
-from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_examples
+from elmore.cli.example_flags import DEFAULT_DATA, DataFlags, read_tags
 from elmore.cli.terminal import print_result
 from elmore.errors import ConfigError, MissingExtraError
 
@@ -42,7 +42,7 @@ def probe(
         raise MissingExtraError("a probe", "senses")  # before all is embedded
     if data.format == "srl":
         raise ConfigError("--format is 'srl', which tags clauses; a probe needs tags of words")
-    known, asked = read_examples("tag", train, data)[:max_train], read_examples("tag", dev, data)
+    known, asked = read_tags(train, data)[:max_train], read_tags(dev, data)
     elmo = Elmo.from_pretrained(model)
     scores = probe_layers(
         *tag_vectors(elmo, known.X, known.y), *tag_vectors(elmo, asked.X, asked.y)

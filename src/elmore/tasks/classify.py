@@ -11,10 +11,10 @@ from torch import Tensor
 from elmore.errors import DataError, shown
 from elmore.tasks.base import ClassifierMixin
 from elmore.tasks.estimator import TaskModel
-from elmore.tasks.examples import Examples, class_weights
+from elmore.tasks.examples import Examples
 from elmore.tasks.label_answers import LabelAnswers
 from elmore.tasks.metrics import LabelEvaluation, evaluate_labels
-from elmore.tasks.networks import PairNetwork, TextNetwork
+from elmore.tasks.networks import PairNetwork, TextNetwork, class_weights
 from elmore.tasks.settings import ClassWeight, LabelSettings, TaskName
 from elmore.tasks.task import Batch, Reader, Reading, Task, Words
 

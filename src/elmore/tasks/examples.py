@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from elmore.embed.texts import as_list
 from elmore.errors import ConfigError, DataError
-from elmore.tasks.settings import ClassWeight
 
 LabelsOf = Callable[[Sequence[Any]], list[Any]]
 """Returns all labels of some answers: of tagged sentences, those of all their words."""
@@ -117,11 +114,3 @@ def label_set(train: Examples, dev: Examples, labels_of: LabelsOf) -> list[Any]:
             "give training examples of each label"
         )
     return labels
-
-
-def class_weights(mode: ClassWeight, labels: Sequence[Any], given: Sequence[Any]) -> Tensor | None:
-    """Return the weight of each label in the loss, (K,), by how often it is among `given`."""
-    if mode == "none":
-        return None
-    counts = torch.tensor([given.count(label) for label in labels])
-    return len(given) / (len(counts) * counts)

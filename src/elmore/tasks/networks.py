@@ -6,6 +6,9 @@ the RNN gives, as in the paper's Table 3.
 Shapes: B sentences, T tokens, H hidden_dim, K labels.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -13,6 +16,7 @@ from torch import Tensor, nn
 from elmore.engine.gru import gru
 from elmore.tasks.crf import Crf
 from elmore.tasks.input_networks import TokenBatch, TokenInput
+from elmore.tasks.settings import ClassWeight
 from elmore.tasks.task import Batch
 
 _MARK_DIM = 16
@@ -246,3 +250,11 @@ class TagNetwork(nn.Module):
         assert batch.targets is not None
         log_likelihood: Tensor = self.crf(self(batch), batch.targets, batch.sides[0].mask)
         return -log_likelihood.mean()
+
+
+def class_weights(mode: ClassWeight, labels: Sequence[Any], given: Sequence[Any]) -> Tensor | None:
+    """Return the weight of each label in the loss, (K,), by how often it is among `given`."""
+    if mode == "none":
+        return None
+    counts = torch.tensor([given.count(label) for label in labels])
+    return len(given) / (len(counts) * counts)
