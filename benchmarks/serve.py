@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from elmore import Elmo
+from elmore.engine.parallel import n_threads
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXTS = [
@@ -231,7 +231,7 @@ def markdown(results: dict[str, Any]) -> str:
     whole = results["in process, tokens/s"]
     lines = [
         "`python benchmarks/serve.py --out build/serve --page docs/results.md`, "
-        f"{results['date']}, {results['cores']} cores, {results['threads']} torch threads, "
+        f"{results['date']}, {results['cores']} cores, {results['threads']} threads, "
         f"`{results['model']}`, "
         f"sentences of {results['tokens in a sentence']:.0f} tokens, {results['requests']:,} "
         f"requests, {results['not 200']} of them not answered with 200. In process: "
@@ -282,7 +282,7 @@ def main() -> None:
         "machine": platform.machine(),
         "cores": os.cpu_count(),
         "model": arguments.model,
-        "threads": torch.get_num_threads(),
+        "threads": n_threads(),
         **measure(arguments.model, arguments.clients, arguments.requests),
     }
     text = json.dumps(results, indent=2)
