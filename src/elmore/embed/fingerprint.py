@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def fingerprint(elmo: "Elmo") -> dict[str, str]:
     """Return all that decides the vectors to the last bit, apart from the text."""
     products: str = elmo.precision
-    if products == "bfloat16":  # processors that multiply it round otherwise than those that do not
+    if products == "bfloat16":  # processors that multiply it round differently
         products += f", in hardware: {has_bfloat16()}"
     return {
         "model": elmo.model.fingerprint(),

@@ -15,7 +15,7 @@ from elmore.model.bilm import BiLM, checked_lengths
 
 
 class FrozenRunner:
-    """Runs a `BiLM` that takes no gradient; its weights are packed anew when they have changed.
+    """Runs a `BiLM` that takes no gradient; its weights are packed again when they have changed.
 
     A change through `weight.data` in its place is not noticed, as autograd does not notice it.
     """
