@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-import torch
 
 from elmore import Elmo
+from elmore.engine.parallel import set_n_threads
 from elmore.integrations.onnx import to_onnx
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,7 +38,7 @@ Sentences = Sequence[Sequence[str]]
 
 
 def measure(model: str, n_threads: int, n_rounds: int) -> dict[str, Any]:
-    torch.set_num_threads(n_threads)
+    set_n_threads(n_threads)
     elmo = Elmo.from_pretrained(model)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads

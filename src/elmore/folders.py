@@ -37,16 +37,6 @@ def read_json(path: AnyPath) -> dict[str, Any]:
     return content
 
 
-def read_format(path: Path, expected: str) -> dict[str, Any]:
-    """Read a JSON object that says which format it has."""
-    content = read_json(path)
-    if content.get("format") != expected:
-        raise FormatError(
-            f"{path}: format is {content.get('format')!r}; this version reads {expected!r}"
-        )
-    return content
-
-
 def as_tuples(value: Any) -> Any:
     """Return JSON lists as the tuples that a configuration holds."""
     return tuple(as_tuples(item) for item in value) if isinstance(value, list) else value

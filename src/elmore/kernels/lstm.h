@@ -62,13 +62,7 @@ static void lstm_cells(const LstmLayer *layer, int64_t start, int64_t n, const f
             int64_t depth = smaller(DEPTH, u->k - k), type;
             const void *part = part_of(u, panel, k, depth, n, wide, &type);
             if (panel == 0 || u->k > DEPTH)
-                for (int64_t r = 0; r < n; r++) {
-                    from[r] = layer->h + (start + r) * u->k + k;
-                    if (type == BFLOAT16) {
-                        to_pairs(pairs[r], from[r], depth);
-                        from[r] = pairs[r];
-                    }
-                }
+                operands(from, pairs, layer->h + start * u->k + k, u->k, NULL, n, depth, type);
             for (int64_t r = 0; r < n; r += at_once) {
                 const float *init[ROWS];
                 float *to[ROWS];

@@ -92,13 +92,7 @@ static void kept_cells(const LstmWindow *w, int64_t token, int64_t n) {
         for (int64_t k = 0; k < b->k; k += DEPTH) {
             int64_t depth = smaller(DEPTH, b->k - k);
             if (panel == 0 || b->k > DEPTH)
-                for (int64_t r = 0; r < n; r++) {
-                    from[r] = w->inputs + (token + r) * b->k + k;
-                    if (b->type == BFLOAT16) {
-                        to_pairs(pairs[r], from[r], depth);
-                        from[r] = pairs[r];
-                    }
-                }
+                operands(from, pairs, w->inputs + token * b->k + k, b->k, NULL, n, depth, b->type);
             for (int64_t r = 0; r < n; r += at_once) {
                 const float *init[ROWS];
                 float *to[ROWS];

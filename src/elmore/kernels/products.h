@@ -182,6 +182,18 @@ static void rows_product(float *out, int64_t out_stride, const void *const *a, c
     }
 }
 
+// Where each of n rows of x, k deep, is: in pairs where the other operand is in bfloat16.
+INLINE void operands(const void **from, uint32_t (*pairs)[DEPTH / 2], const float *x,
+                     int64_t stride, const int32_t *rows, int64_t n, int64_t k, int64_t type) {
+    for (int64_t r = 0; r < n; r++) {
+        from[r] = x + (rows ? rows[r] : r) * stride;
+        if (type == BFLOAT16) {
+            to_pairs(pairs[r], from[r], k);
+            from[r] = pairs[r];
+        }
+    }
+}
+
 // out (m, n) = a b + bias; without a bias, a b is added to out. Where rows are given, row r of a is
 // row a_rows[r]. A bias has whole panels.
 static void product(float *out, int64_t out_stride, const float *a, int64_t a_stride,
@@ -193,14 +205,9 @@ static void product(float *out, int64_t out_stride, const float *a, int64_t a_st
         int64_t n_rows = smaller(CHUNK, m - start);
         for (int64_t k = 0; k < b->k; k += DEPTH) {
             int64_t depth = smaller(DEPTH, b->k - k);
-            for (int64_t r = 0; r < n_rows; r++) {
-                int64_t row = a_rows ? a_rows[start + r] : start + r;
-                from[r] = a + row * a_stride + k;
-                if (b->type == BFLOAT16) {
-                    to_pairs(pairs[r], from[r], depth);
-                    from[r] = pairs[r];
-                }
-            }
+            const float *some = a + (a_rows ? 0 : start * a_stride) + k;
+            operands(from, pairs, some, a_stride, a_rows ? a_rows + start : NULL, n_rows, depth,
+                     b->type);
             rows_product(out + start * out_stride, out_stride, from, b, k ? NULL : bias, n_rows,
                          k, depth, wide);
         }
